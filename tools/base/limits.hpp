@@ -25,7 +25,7 @@
     LIMIT(kAnnounced, 24 << 20, "threads of AUX data, by ranges",                                \
           "further data belongs to no thread; reported")                                         \
     LIMIT(kWindow, 128 << 20, "window of compressed records", "damage")                          \
-    LIMIT(kThreads, 40 << 20, "programs: names, forks, maps",                                    \
+    LIMIT(kThreads, 24 << 20, "programs: names, forks, maps",                                    \
           "dropped and reported; exit status 1")                                                 \
     LIMIT(kSymbols, 12 << 20, "names of functions of programs",                                  \
           "files are read again; a larger file has no names, which is reported")                 \

@@ -4,21 +4,24 @@
 #include <algorithm>
 #include <iterator>
 #include <span>
+#include <utility>
 
 namespace pmukit::cli {
 namespace {
 
-// Memory that is charged per map: two edges, two tree nodes per edge, and the numbers of the map at
-// one or two nodes, where most maps are stored.
+// Memory of the tree that is charged per map: two edges, two tree nodes per edge, and the numbers
+// of the map at one or two nodes, where most maps are stored.
 constexpr size_t kNodesPaid = 2;
-constexpr size_t kMapBytes =
-    sizeof(Map) + 2 * sizeof(uint64_t) + (4 + kNodesPaid) * sizeof(uint32_t);
+constexpr size_t kTreeBytes = 2 * sizeof(uint64_t) + (4 + kNodesPaid) * sizeof(uint32_t);
 
 }  // namespace
 
 bool MapIndex::add(const Map &map, Budget &left)
 {
-    if (!has_room(maps_, left, kMapBytes))
+    const bool needs_tree = maps_.size() >= kFew;
+    if (!has_room(maps_, left, sizeof map + (needs_tree ? kTreeBytes : 0)))
+        return false;
+    if (maps_.size() == kFew && !left.take(kFew * kTreeBytes))
         return false;
     maps_.push_back(map);
     return true;
@@ -26,23 +29,25 @@ bool MapIndex::add(const Map &map, Budget &left)
 
 size_t MapIndex::build(Budget &left)
 {
-    left.give_back(taken_);
-    taken_ = 0;
+    if (!tree_)
+        tree_ = std::make_unique<Tree>();
+    Tree &tree = *tree_;
+    left.give_back(std::exchange(tree.taken, 0));
     std::ranges::stable_sort(maps_, {}, &Map::time_ns);
-    edges_.clear();
-    edges_.reserve(2 * maps_.size());
+    tree.edges.clear();
+    tree.edges.reserve(2 * maps_.size());
     for (const Map &map : maps_) {
-        edges_.push_back(map.begin);
-        edges_.push_back(map.end);
+        tree.edges.push_back(map.begin);
+        tree.edges.push_back(map.end);
     }
-    std::ranges::sort(edges_);
-    edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
-    // starts_ first holds the count of each node, then the end of its range, finally its start.
-    starts_.assign(2 * edges_.size() + 1, 0);
+    std::ranges::sort(tree.edges);
+    tree.edges.erase(std::unique(tree.edges.begin(), tree.edges.end()), tree.edges.end());
+    // `starts` first holds the count of each node, then the end of its range, finally its start.
+    tree.starts.assign(2 * tree.edges.size() + 1, 0);
     size_t without_room = 0;
     for (Map &map : maps_) {
         size_t nodes = 0;
-        for_nodes_of(map, [&nodes](size_t) { nodes++; });
+        tree.for_nodes_of(map, [&nodes](size_t) { nodes++; });
         const size_t bytes = (nodes - std::min(nodes, kNodesPaid)) * sizeof(uint32_t);
         if (!left.take(bytes)) {
             // An empty map is stored at no node.
@@ -50,30 +55,30 @@ size_t MapIndex::build(Budget &left)
             without_room++;
             continue;
         }
-        taken_ += bytes;
-        for_nodes_of(map, [this](size_t node) { starts_[node]++; });
+        tree.taken += bytes;
+        tree.for_nodes_of(map, [&tree](size_t node) { tree.starts[node]++; });
     }
-    for (size_t node = 1; node < starts_.size(); node++)
-        starts_[node] += starts_[node - 1];
-    numbers_.assign(starts_.back(), 0);
+    for (size_t node = 1; node < tree.starts.size(); node++)
+        tree.starts[node] += tree.starts[node - 1];
+    tree.numbers.assign(tree.starts.back(), 0);
     for (size_t number = maps_.size(); number-- > 0;)
-        for_nodes_of(maps_[number], [this, number](size_t node) {
-            numbers_[--starts_[node]] = static_cast<uint32_t>(number);
+        tree.for_nodes_of(maps_[number], [&tree, number](size_t node) {
+            tree.numbers[--tree.starts[node]] = static_cast<uint32_t>(number);
         });
-    indexed_ = maps_.size();
+    tree.maps = maps_.size();
     return without_room;
 }
 
-size_t MapIndex::piece_of(uint64_t address) const
+size_t MapIndex::Tree::piece_of(uint64_t address) const
 {
-    return static_cast<size_t>(std::ranges::upper_bound(edges_, address) - edges_.begin()) - 1;
+    return static_cast<size_t>(std::ranges::upper_bound(edges, address) - edges.begin()) - 1;
 }
 
 // Visits the nodes that together cover the map, from the pieces upwards.
 template <typename Each>
-void MapIndex::for_nodes_of(const Map &map, Each each) const
+void MapIndex::Tree::for_nodes_of(const Map &map, Each each) const
 {
-    size_t first = piece_of(map.begin) + edges_.size(), end = piece_of(map.end) + edges_.size();
+    size_t first = piece_of(map.begin) + edges.size(), end = piece_of(map.end) + edges.size();
     for (; first < end; first /= 2, end /= 2) {
         if (first % 2)
             each(first++);
@@ -84,17 +89,21 @@ void MapIndex::for_nodes_of(const Map &map, Each each) const
 
 const Map *MapIndex::find(uint64_t address, const Times &when) const
 {
+    static const Tree kEmpty;
+    const Tree &tree = tree_ ? *tree_ : kEmpty;
     const uint64_t time_ns = when.time_ns;
     const Map *best = nullptr, *first = nullptr;
-    const bool is_indexed = !edges_.empty() && address >= edges_.front() && address < edges_.back();
-    const auto indexed_end = maps_.begin() + static_cast<ptrdiff_t>(indexed_);
+    const bool is_indexed =
+        !tree.edges.empty() && address >= tree.edges.front() && address < tree.edges.back();
+    const auto indexed_end = maps_.begin() + static_cast<ptrdiff_t>(tree.maps);
     const auto after = static_cast<uint32_t>(
         std::upper_bound(maps_.begin(), indexed_end, time_ns,
                          [](uint64_t time, const Map &map) { return time < map.time_ns; }) -
         maps_.begin());
-    for (size_t node = is_indexed ? piece_of(address) + edges_.size() : 0; node > 0; node /= 2) {
-        const std::span numbers(numbers_.begin() + starts_[node],
-                                numbers_.begin() + starts_[node + 1]);
+    for (size_t node = is_indexed ? tree.piece_of(address) + tree.edges.size() : 0; node > 0;
+         node /= 2) {
+        const std::span numbers(tree.numbers.begin() + tree.starts[node],
+                                tree.numbers.begin() + tree.starts[node + 1]);
         const auto later = std::ranges::lower_bound(numbers, after);
         // The indexed maps are sorted by time, so pointers to them compare like their times.
         if (later != numbers.end() && (!first || &maps_[*later] < first))

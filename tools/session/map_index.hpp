@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/budget.hpp"
@@ -45,22 +46,27 @@ public:
     // others for the budget; find() no longer returns these.
     size_t build(Budget &left);
     // True if few maps were added since build(); find() searches those linearly.
-    bool is_built() const { return maps_.size() - indexed_ <= std::max(kFew, indexed_ / kFewOf); }
+    bool is_built() const { return maps_.size() - indexed() <= std::max(kFew, indexed() / kFewOf); }
 
 private:
-    size_t piece_of(uint64_t address) const;
-    template <typename Each>
-    void for_nodes_of(const Map &map, Each each) const;
+    struct Tree {
+        size_t piece_of(uint64_t address) const;
+        template <typename Each>
+        void for_nodes_of(const Map &map, Each each) const;
 
-    static constexpr size_t kFew = 16, kFewOf = 8;
+        std::vector<uint64_t> edges;  // starts of the pieces, and the end of the last piece
+        // Start of each node's range in `numbers`, and the end of the last range.
+        std::vector<uint32_t> starts;
+        std::vector<uint32_t> numbers;  // map numbers by node; 2n and 2n + 1 are the children of n
+        size_t taken = 0;               // bytes of the budget for nodes beyond kNodesPaid per map
+        size_t maps = 0;                // number of maps in the tree
+    };
+    size_t indexed() const { return tree_ ? tree_->maps : 0; }
 
-    std::vector<Map> maps_;        // the first indexed_ maps are sorted by time
-    std::vector<uint64_t> edges_;  // starts of the pieces, and the end of the last piece
-    // Start of each node's range in numbers_, and the end of the last range.
-    std::vector<uint32_t> starts_;
-    std::vector<uint32_t> numbers_;  // map numbers by node; 2n and 2n + 1 are the children of n
-    size_t taken_ = 0;               // bytes of the budget for nodes beyond kNodesPaid per map
-    size_t indexed_ = 0;
+    static constexpr size_t kFew = 32, kFewOf = 8;
+
+    std::vector<Map> maps_;       // the first indexed() maps are sorted by time
+    std::unique_ptr<Tree> tree_;  // nullptr: a process with few maps needs none
 };
 
 }  // namespace pmukit::cli

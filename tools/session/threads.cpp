@@ -17,6 +17,21 @@ constexpr size_t kMaxMaps = 65536;  // per process; vm.max_map_count is 65530
 constexpr size_t kMaxNames = 4096;  // per thread
 constexpr unsigned kMaxAncestors = 64;
 
+// The first entry of a table that is later than time_ns.
+template <typename T>
+auto after(const std::vector<T> &entries, uint64_t time_ns)
+{
+    return std::ranges::upper_bound(entries, time_ns, {}, &T::time_ns);
+}
+
+// Time of the last entry up to time_ns. 0: none.
+template <typename T>
+uint64_t last_until(const std::vector<T> &entries, uint64_t time_ns)
+{
+    const auto next = after(entries, time_ns);
+    return next == entries.begin() ? 0 : std::prev(next)->time_ns;
+}
+
 }  // namespace
 
 void Threads::note(const perfdata::Record &record, const perfdata::Reader &reader)
@@ -44,10 +59,9 @@ void Threads::note(const perfdata::Record &record, const perfdata::Reader &reade
 
 // Returns the entry of this number, and creates it if needed. nullptr: the budget has no space.
 template <typename Value>
-Value *Threads::entry(std::map<uint32_t, Value> &in, uint32_t number)
+Value *Threads::entry(StableMap<uint32_t, Value> &in, uint32_t number)
 {
-    const auto known = in.find(number);
-    if (known != in.end())
+    if (auto *const known = in.find(number))
         return &known->second;
     return left_.take(sizeof(Value) + kNodeBytes) ? &in[number] : nullptr;
 }
@@ -84,102 +98,98 @@ void Threads::note_map(const perfdata::MmapRecord &map, uint64_t time_ns)
         dropped_++;
 }
 
-void Threads::add_life(uint32_t tid, uint64_t time_ns, Life life, bool in_front)
+template <typename T>
+void Threads::add(std::vector<T> *into, const T &entry, bool in_front)
 {
-    Thread *const thread = entry(threads_, tid);
-    if (!thread || thread->lives.size() >= kMaxNames ||
-        !left_.take(sizeof life + kNodeBytes + life.name.size())) {
+    if (!into || into->size() >= kMaxNames || !has_room(*into, left_)) {
         dropped_++;
         return;
     }
-    auto &lives = thread->lives;
-    lives.emplace_hint(in_front ? lives.lower_bound(time_ns) : lives.upper_bound(time_ns), time_ns,
-                       std::move(life));
+    const auto at = in_front ? std::ranges::lower_bound(*into, entry.time_ns, {}, &T::time_ns)
+                             : std::ranges::upper_bound(*into, entry.time_ns, {}, &T::time_ns);
+    into->insert(at, entry);
 }
 
-void Threads::add_start(uint32_t pid, uint64_t time_ns, std::optional<uint32_t> parent)
+// As in note_fork(): a fork comes before an exec of the same time.
+void Threads::add_start(uint32_t pid, const Start &start)
 {
     Process *const process = entry(processes_, pid);
-    if (!process || process->starts.size() >= kMaxNames ||
-        !left_.take(sizeof time_ns + sizeof parent + kNodeBytes)) {
-        dropped_++;
-        return;
-    }
-    auto &starts = process->starts;
-    // As in note_fork(): a fork comes before an exec of the same time.
-    starts.emplace_hint(parent ? starts.lower_bound(time_ns) : starts.upper_bound(time_ns), time_ns,
-                        parent);
+    add(process ? &process->starts : nullptr, start, start.parent.has_value());
+}
+
+// Returns the stored copy of a name. nullptr: the budget has no space.
+const std::string *Threads::name_of(std::string_view name)
+{
+    const auto known = names_.find(name);
+    if (known != names_.end())
+        return &*known;
+    return left_.take(sizeof(std::string) + kNodeBytes + name.size()) ? &*names_.emplace(name).first
+                                                                      : nullptr;
 }
 
 void Threads::note_command(const perfdata::CommRecord &command, bool exec, uint64_t time_ns)
 {
-    add_life(command.tid, time_ns,
-             Life{shortened(valid_utf8(command.name), kMostRowName), {}, exec}, false);
+    const std::string *const name = name_of(shortened(valid_utf8(command.name), kMostRowName));
+    add(name ? entry(threads_, command.tid) : nullptr, Life{time_ns, name, 0, exec}, false);
     if (exec)
-        add_start(command.pid, time_ns, {});
+        add_start(command.pid, {time_ns, {}});
 }
 
 void Threads::note_fork(const perfdata::TaskRecord &task, bool own_program)
 {
     // A COMM may have the same time as the fork that it follows, so the fork is inserted before it.
     if (task.parent_tid != task.tid)
-        add_life(task.tid, task.time_ns, Life{{}, task.parent_tid, true}, true);
+        add(entry(threads_, task.tid), Life{task.time_ns, nullptr, task.parent_tid, true}, true);
     if (task.pid != task.parent_pid && !own_program)
-        add_start(task.pid, task.time_ns, task.parent_pid);
+        add_start(task.pid, {task.time_ns, task.parent_pid});
 }
 
 std::string_view Threads::command(uint32_t tid, uint64_t time_ns) const
 {
     constexpr std::string_view kIdle = "swapper";  // thread 0 of each CPU, as perf calls it
     for (unsigned i = 0; i < kMaxAncestors; i++) {
-        const auto thread = threads_.find(tid);
-        if (thread == threads_.end() || thread->second.lives.empty())
+        const auto *const thread = threads_.find(tid);
+        if (!thread || thread->second.empty())
             return tid == 0 ? kIdle : std::string_view();
         // The records of threads from before the recording have times within it. So the first life
         // also covers earlier times, unless it starts with a fork or an exec.
-        const auto &lives = thread->second.lives;
-        auto life = lives.upper_bound(time_ns);
+        const Lives &lives = thread->second;
+        auto life = after(lives, time_ns);
         if (life != lives.begin())
             --life;
-        else if (life->second.begins)
+        else if (life->begins)
             return {};
-        if (!life->second.parent)
-            return life->second.name;
-        tid = *life->second.parent;
-        time_ns = std::min(time_ns, life->first);
+        if (life->name)
+            return *life->name;
+        tid = life->parent;
+        time_ns = std::min(time_ns, life->time_ns);
     }
     return {};
 }
 
 uint64_t Threads::since_ns(uint32_t pid, uint32_t tid, uint64_t time_ns) const
 {
-    uint64_t since_ns = 0;
-    if (const auto thread = threads_.find(tid); thread != threads_.end())
-        if (const auto behind = thread->second.lives.upper_bound(time_ns);
-            behind != thread->second.lives.begin())
-            since_ns = std::prev(behind)->first;
-    if (const auto process = processes_.find(pid); process != processes_.end())
-        if (const auto behind = process->second.starts.upper_bound(time_ns);
-            behind != process->second.starts.begin())
-            since_ns = std::max(since_ns, std::prev(behind)->first);
-    return since_ns;
+    const auto *const thread = threads_.find(tid);
+    const auto *const process = processes_.find(pid);
+    return std::max(thread ? last_until(thread->second, time_ns) : 0,
+                    process ? last_until(process->second.starts, time_ns) : 0);
 }
 
 std::optional<Threads::Place> Threads::find(uint32_t pid, uint64_t address, uint64_t time_ns,
                                             bool in_kernel) const
 {
     for (unsigned i = 0; i < kMaxAncestors; i++) {
-        const auto known = processes_.find(pid);
-        if (known == processes_.end())
+        const auto *const known = processes_.find(pid);
+        if (!known)
             return std::nullopt;
         const Process &process = known->second;
-        const auto next = process.starts.upper_bound(time_ns);
-        const bool is_first = next == process.starts.begin();
-        const uint64_t since_ns = is_first ? 0 : std::prev(next)->first;
-        const std::optional<uint32_t> *const begun = is_first ? nullptr : &std::prev(next)->second;
-        const bool is_forked = begun && *begun;
+        const auto next = after(process.starts, time_ns);
+        const Start begun =
+            next == process.starts.begin() ? Start{0, std::nullopt} : *std::prev(next);
+        const uint64_t since_ns = begun.time_ns;
+        const bool is_forked = begun.parent.has_value();
         // After a fork, an address without a map of the process's own had that of the parent.
-        const uint64_t last_ns = next == process.starts.end() ? UINT64_MAX : next->first;
+        const uint64_t last_ns = next == process.starts.end() ? UINT64_MAX : next->time_ns;
         const uint64_t until_ns = is_forked ? 0 : last_ns;
         if (!process.maps.is_built())
             dropped_ += process.maps.build(left_);
@@ -191,7 +201,7 @@ std::optional<Threads::Place> Threads::find(uint32_t pid, uint64_t address, uint
         }
         if (!is_forked)
             return std::nullopt;
-        pid = **begun;
+        pid = *begun.parent;
         time_ns = since_ns;
     }
     return std::nullopt;

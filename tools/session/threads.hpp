@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,7 @@
 
 #include "base/budget.hpp"
 #include "base/limits.hpp"
+#include "base/stable_map.hpp"
 #include "perfdata/reader.hpp"
 #include "session/map_index.hpp"
 
@@ -60,36 +62,42 @@ public:
     uint64_t dropped() const { return dropped_; }
 
 private:
+    // parent: whose maps the process has, after a fork; nullopt: an exec.
+    struct Start {
+        uint64_t time_ns;
+        std::optional<uint32_t> parent;
+    };
     struct Process {
         mutable MapIndex maps;
-        // Forks and execs, by time. parent: whose maps it has, after a fork; nullopt: an exec.
-        std::multimap<uint64_t, std::optional<uint32_t>> starts;
+        std::vector<Start> starts;  // by time
     };
     // A period in which a thread has one name. From a fork until the thread sets a name, that is
     // the name of the parent thread.
     struct Life {
-        std::string name;
-        std::optional<uint32_t> parent;
+        uint64_t time_ns;         // its start
+        const std::string *name;  // a key of names_; nullptr: that of the parent
+        uint32_t parent;
         bool begins;  // starts with an exec or a fork, so it does not cover earlier times
     };
-    struct Thread {
-        std::multimap<uint64_t, Life> lives;  // by start time
-    };
+    using Lives = std::vector<Life>;  // by time
 
     void note_map(const perfdata::MmapRecord &map, uint64_t time_ns);
     void note_command(const perfdata::CommRecord &command, bool exec, uint64_t time_ns);
     // own_program: PERF_RECORD_MISC_FORK_EXEC is set.
     void note_fork(const perfdata::TaskRecord &task, bool own_program);
-    // parent: see Process.
-    void add_start(uint32_t pid, uint64_t time_ns, std::optional<uint32_t> parent);
-    // in_front: insert before lives with the same time.
-    void add_life(uint32_t tid, uint64_t time_ns, Life life, bool in_front);
+    // Adds an entry to a table by its time. in_front: before entries of the same time. `into` is
+    // nullptr if the budget had no space for the table.
+    template <typename T>
+    void add(std::vector<T> *into, const T &entry, bool in_front);
+    void add_start(uint32_t pid, const Start &start);
+    const std::string *name_of(std::string_view name);
     std::optional<uint32_t> object_of(std::string_view path, Bytes build_id);
     template <typename Value>
-    Value *entry(std::map<uint32_t, Value> &in, uint32_t number);
+    Value *entry(StableMap<uint32_t, Value> &in, uint32_t number);
 
-    std::map<uint32_t, Process> processes_;
-    std::map<uint32_t, Thread> threads_;
+    StableMap<uint32_t, Process> processes_;
+    StableMap<uint32_t, Lives> threads_;
+    std::set<std::string, std::less<>> names_;
     std::vector<Object> objects_;
     std::map<std::pair<std::string, std::string>, uint32_t> object_by_name_;
     mutable Budget left_{limits::kThreads};

@@ -453,9 +453,40 @@ TEST_F(ThreadsTest, NamesOfFewThreadsAreDroppedBeyondTheMemoryLimit)
     constexpr uint32_t kTasks = 100, kNameBytes = 200, kNames = limits::kThreads / kNameBytes;
     const std::string name(kNameBytes, 'n');
     for (uint32_t i = 0; i < kNames; i++)
-        comm(1 + i % kTasks, 1 + i % kTasks, name, 5 + i, false);
+        comm(1 + i % kTasks, 1 + i % kTasks, name + std::to_string(i), 5 + i, false);
     EXPECT_GT(threads.dropped(), 0U);
     EXPECT_LT(threads.dropped(), kNames);
+}
+
+TEST_F(ThreadsTest, MapsOfLargeProcessesAreDroppedBeyondTheMemoryLimit)
+{
+    constexpr uint32_t kProcesses = 3200, kMapsOfAProcess = 100;
+    for (uint32_t pid = 1; pid <= kProcesses; pid++)
+        for (uint64_t map = 1; map <= kMapsOfAProcess; map++)
+            mmap(pid, map * 0x2000, 0x2000, 0, "/lib/a", 6);
+    EXPECT_GT(threads.dropped(), 0U);
+    EXPECT_LT(threads.dropped(), kProcesses * kMapsOfAProcess / 4);
+}
+
+// A server that starts a thread for each request, with one name.
+TEST_F(ThreadsTest, KeepsTheNamesOf200000ThreadsButNotOf300000)
+{
+    constexpr uint32_t kKept = 200000, kFarTooMany = 300000;
+    comm(1, 1, "server", 1, true);
+    uint32_t tid = 1;
+    const auto start_until = [&](uint32_t last) {
+        while (tid < last && threads.dropped() == 0) {
+            tid++;
+            fork(1, 1, tid, 1, tid);
+            comm(1, tid, "worker", tid, false);
+        }
+    };
+    start_until(kKept);
+    EXPECT_EQ(threads.dropped(), 0U);
+    for (uint32_t i = 2; i <= kKept; i += 1000)
+        ASSERT_EQ(threads.command(i, i), "worker");
+    start_until(kFarTooMany);
+    EXPECT_GT(threads.dropped(), 0U);
 }
 
 }  // namespace

@@ -61,7 +61,8 @@ private:
         uint64_t samples = 0, first_ns = 0;
     };
 
-    static constexpr size_t kMostBytes = limits::kStacks;  // limit for each of stacks_ and lines_
+    // Limit for each of stacks_ and lines_.
+    static constexpr size_t kMostBytes = limits::kStacks / 2;
 
     void look_at_events();
     const std::string &outermost(size_t event);

@@ -18,8 +18,9 @@ namespace {
 // Stacks of addresses that belong to no program. The commands make the lines differ.
 class FoldedStacks : public testing::Test {
 protected:
-    // A line of kLineBytes, which the table of lines counts with a node of 64 bytes.
-    static constexpr size_t kEntryBytes = 8192, kLines = limits::kStacks / kEntryBytes;
+    // A line of kLineBytes, which the table of lines counts with a node of 64 bytes. Half of the
+    // memory is for lines.
+    static constexpr size_t kEntryBytes = 8192, kLines = limits::kStacks / 2 / kEntryBytes;
     static constexpr size_t kLineBytes =
         kEntryBytes - 64 - sizeof(std::pair<const std::string, uint64_t>);
     static constexpr std::string_view kFrame = ";[unknown]";
