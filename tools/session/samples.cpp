@@ -34,6 +34,17 @@ std::optional<uint64_t> deferred_cookie(const WordView &callchain)
     return callchain[words - 1];
 }
 
+// Where the thread is in its program: for a sample in the kernel, the first user address of the
+// call chain. The target of the newest branch is only the start of the function.
+uint64_t place_in_program(const perfdata::Sample &sample, Mode mode, const WordView &user_chain)
+{
+    if (mode == Mode::kUser && sample.ip)
+        return *sample.ip;
+    const bool is_known =
+        !user_chain.empty() && user_chain[0] < static_cast<uint64_t>(PERF_CONTEXT_MAX);
+    return is_known ? user_chain[0] : sample.branches[0].to;
+}
+
 }  // namespace
 
 Mode mode_of_misc(uint16_t misc)
@@ -216,8 +227,8 @@ void Samples::give_counts(EventSample sample)
     }
 }
 
-// Converts an LBR call stack to frames as perf does: the target of the newest branch, then the
-// source of every branch.
+// Converts an LBR call stack to frames: where the thread is in its program, then the source of
+// every branch.
 void Samples::put_frames(const perfdata::Event &event, const perfdata::Sample &sample,
                          uint16_t misc)
 {
@@ -233,7 +244,8 @@ void Samples::put_frames(const perfdata::Event &event, const perfdata::Sample &s
     put_words(chain.first(kernel), mode_of_misc(misc));
     if (kernel == chain.size())
         return;
-    frames_.push_back({Mode::kUser, sample.branches[0].to});
+    frames_.push_back(
+        {Mode::kUser, place_in_program(sample, mode_of_misc(misc), chain.from(kernel + 1))});
     for (size_t i = 0; i < sample.branches.size(); i++)
         frames_.push_back({Mode::kUser, sample.branches[i].from});
 }

@@ -151,16 +151,37 @@ TEST(Samples, MemoryOfCompletedSamplesIsAvailableAgain)
     EXPECT_EQ(samples_of(file).chains_missing, 0U);
 }
 
+// The newest branch goes to the function at 0x1000, where the thread is at 0x1005.
 TEST(Samples, TakeUserFramesFromLbrCallStacks)
 {
+    struct Row {
+        uint16_t misc;
+        std::vector<uint64_t> ip_and_chain, expected;
+    };
+    const Row rows[] = {
+        {PERF_RECORD_MISC_KERNEL,
+         {0xb1, 4, kKernelMark, 0xb1, kUserMark, 0x1005},
+         {0xb1, 0x1005, 0x2001, 0x3001}},
+        {PERF_RECORD_MISC_KERNEL,
+         {0xb1, 3, kKernelMark, 0xb1, kUserMark},
+         {0xb1, 0x1000, 0x2001, 0x3001}},
+        {PERF_RECORD_MISC_KERNEL, {0xb1, 2, kKernelMark, 0xb1}, {0xb1}},
+        // An event can be more precise than the call chain, which is of the interrupt.
+        {PERF_RECORD_MISC_USER, {0x1005, 2, kUserMark, 0x1006}, {0x1005, 0x2001, 0x3001}},
+    };
     FileBuilder file;
-    file.event(PERF_TYPE_HARDWARE, kTimed | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK, {7})
+    file.event(PERF_TYPE_HARDWARE,
+               PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK, {})
         .set(perfdata::kAttrBranchSampleType, PERF_SAMPLE_BRANCH_CALL_STACK);
-    file.record(PERF_RECORD_SAMPLE, {kTask, 10, 7, 4, kKernelMark, 0xb1, kUserMark, 0x1005, 2,
-                                     0x2001, 0x1000, 0, 0x3001, 0x2000, 0});
+    for (const Row &row : rows) {
+        std::vector<uint64_t> words = row.ip_and_chain;
+        words.insert(words.end(), {2, 0x2001, 0x1000, 0, 0x3001, 0x2000, 0});
+        file.record(PERF_RECORD_SAMPLE, words).misc(row.misc);
+    }
     const All all = samples_of(file);
-    ASSERT_EQ(all.given.size(), 1U);
-    EXPECT_EQ(ips_of(all.given[0]), (std::vector<uint64_t>{0xb1, 0x1000, 0x2001, 0x3001}));
+    ASSERT_EQ(all.given.size(), std::size(rows));
+    for (size_t i = 0; i < std::size(rows); i++)
+        EXPECT_EQ(ips_of(all.given[i]), rows[i].expected) << i;
 }
 
 TEST(Samples, GroupYieldsOneSamplePerMemberThatCounted)

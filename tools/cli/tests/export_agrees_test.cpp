@@ -389,6 +389,48 @@ TEST(ExportOf32BitProgram, HasChainsOfFramePointersOnly)
 }
 #endif
 
+// LBR
+
+// Two samples of one place in a program, which the function at 0x401000 calls: in the program, and
+// in a system call that it makes there. perf 7.2 takes the sample's address for the place in the
+// program, also of a sample in the kernel.
+TEST(ExportOfLbrCallStacks, BeginsWithThePlaceInTheProgram)
+{
+    constexpr uint64_t kTask = uint64_t{5} << 32 | 5, kPlace = 0x401142, kCall = 0x401017,
+                       kKernel = 0xffffffff81000010;
+    constexpr auto kKernelMark = static_cast<uint64_t>(PERF_CONTEXT_KERNEL),
+                   kUserMark = static_cast<uint64_t>(PERF_CONTEXT_USER);
+    const std::string perf = stock::perf("7.2");
+    ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
+    perfdata::testing::FileBuilder file(std::endian::native);
+    file.event(PERF_TYPE_HARDWARE,
+               PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN |
+                   PERF_SAMPLE_BRANCH_STACK,
+               {7})
+        .set(perfdata::kAttrBranchSampleType,
+             PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK)
+        .record(PERF_RECORD_SAMPLE,
+                {kPlace, kTask, 10, 2, kUserMark, kPlace, 1, kCall, 0x401100, 0})
+        .misc(PERF_RECORD_MISC_USER)
+        .record(PERF_RECORD_SAMPLE, {kKernel, kTask, 20, 4, kKernelMark, kKernel, kUserMark, kPlace,
+                                     1, kCall, 0x401100, 0})
+        .misc(PERF_RECORD_MISC_KERNEL);
+    const TestFolder folder;
+    folder.put("perf.data", file.file());
+    const std::string path = folder.path("perf.data");
+    const Contents contents = contents_of(path);
+    const std::vector<Row> perfs =
+        rows_of_perf(said_by_perf(perf, path, contents, "", folder.path("")), contents);
+    const std::vector<json> ours = rows_of_export(path, folder);
+    ASSERT_EQ(perfs.size(), 2U);
+    ASSERT_EQ(ours.size(), 2U);
+    EXPECT_EQ(perfs[0].chain, (Frames{"401142", "401017"}));
+    EXPECT_EQ(ours[0]["callchain"], "0x401142;0x401017");
+    EXPECT_EQ(perfs[1].chain, (Frames{"ffffffff81000010", "ffffffff81000010", "401017"}))
+        << "a newer perf has no such defect";
+    EXPECT_EQ(ours[1]["callchain"], "0xffffffff81000010;0x401142;0x401017");
+}
+
 // debuginfod
 
 // A port of this machine that accepts connections, but does not answer.

@@ -48,9 +48,16 @@ public:
     // Adds a record of any type. Its size is that of the words, unless `size` is given.
     FileBuilder &record(uint32_t type, const std::vector<uint64_t> &words, int size = -1)
     {
+        last_record_at_ = data_.size();
         header(data_, type, size >= 0 ? static_cast<size_t>(size) : 8 + words.size() * 8);
         for (uint64_t word : words)
             put<uint64_t>(data_, word);
+        return *this;
+    }
+    // Sets the misc field of the last record().
+    FileBuilder &misc(uint16_t value)
+    {
+        store<uint16_t>(data_.data() + last_record_at_ + 4, value, order_);
         return *this;
     }
     // A sample with sample_type IDENTIFIER | CPU | RAW.
@@ -208,6 +215,7 @@ private:
     std::vector<std::pair<std::vector<std::byte>, std::vector<uint64_t>>> events_;
     std::vector<std::pair<uint32_t, std::string>> pmus_;
     std::vector<std::byte> data_;
+    size_t last_record_at_ = 0;
     std::string version_;
 };
 
