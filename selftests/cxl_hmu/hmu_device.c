@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "hmu_device.h"
-#include "pmu_event.h"
+#include "pmu_sysfs.h"
 
 #define PCI_SYSFS		"/sys/bus/pci/devices"
 #define CLASS_CXL_MEMORY	0x050210

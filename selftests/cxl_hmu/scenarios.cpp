@@ -682,6 +682,8 @@ DriverSpec cxl_hmu_driver()
         cxl_hmu_neighbors(),
     };
     driver.demo = cxl_hmu_demo();
+    // tools/scripts/demo builds only DEMO_PROGRAMS of the Makefile.
+    driver.demo_programs = {"tools/cli/pmukit", "selftests/cxl_hmu/zipf_access"};
     driver.examples = {
         "pmukit list",
         "pmukit record --source model -a -e cxl_hmu_mem0.0.0/hotness_threshold=1/ -- "

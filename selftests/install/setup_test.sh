@@ -113,6 +113,21 @@ set_up parts
 has parts 7.2 7.4.2+deb13
 has parts 6.12 6.12.117+deb13
 
+# First only what the demo needs, then all, then the demo again.
+set_up demo demo-host
+set_up demo demo 6.12
+[ "$(cut -d' ' -f1 "$folder/demo/roots/build/kernels")" = 6.12 ] || fail "kernels of the demo: $(cat "$folder/demo/roots/build/kernels")"
+grep -qx 'KVER=6.12.117+deb13-amd64' "$folder/demo/guests/6.12/guest.env" || fail 'setup demo 6.12: no guest 6.12'
+[ ! -d "$folder/demo/sources" ] && [ ! -e "$folder/demo/guests/6.12/usr/bin/cxl" ] || fail 'setup demo 6.12 fetches what only tests need'
+set_up demo demo 6.12
+! grep -q fetch "$folder/said" || fail 'a second demo fetches again'
+set_up demo
+has demo 6.12 6.12.117+deb13
+has demo 7.2 7.4.2+deb13
+[ -e "$folder/demo/guests/6.12/usr/bin/cxl" ] || fail 'a set-up after a demo adds no commands to its guest'
+set_up demo demo 7.2
+! grep -q fetch "$folder/said" || fail 'a demo after a set-up fetches again'
+
 : >"$FAKE_SUITES"
 ! PMUKIT_CACHE=$folder/none tools/scripts/setup >"$folder/said" 2>&1 || fail 'suites without a kernel are enough'
 grep -q 'no package matches' "$folder/said" || fail 'no reason is given where suites have no kernel'

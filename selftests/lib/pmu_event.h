@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For selftests of any PMU: sysfs, perf_event_open() and the two rings of an event, without
- * libraries. Functions return 0 or -errno unless documented otherwise.
+ * For selftests of any PMU: perf_event_open() and the two rings of an event, without libraries.
+ * Functions return 0 or -errno unless documented otherwise.
  */
 #ifndef PMUKIT_SELFTESTS_PMU_EVENT_H
 #define PMUKIT_SELFTESTS_PMU_EVENT_H
@@ -10,16 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define PMU_SYSFS	"/sys/bus/event_source/devices"
-#define PMU_DEBUGFS	"/sys/kernel/debug/pmukit"
-
-/* Reads a small file into text and removes the newlines at the end. */
-int read_text(const char *path, char *text, size_t size);
-int read_number(const char *path, long long *value);
-int write_text(const char *path, const char *text);
-
-int pmu_type(const char *pmu);			/* type number of the PMU, or -errno */
-int pmu_cpu(const char *pmu);			/* first CPU of the cpumask, or -errno */
+#include "pmu_sysfs.h"
 
 /* Sets a term of attr. Its file in format/ must name one bit range of config, config1 or 2. */
 int pmu_set_term(const char *pmu, struct perf_event_attr *attr, const char *term, __u64 value);

@@ -443,7 +443,9 @@ Result<MachineSpec> Session::make_machine()
 {
     static constexpr std::string_view kModeNames[] = {"test", "demo", "shell"};
     const DriverSpec *driver = options_.driver;
-    const DriverSpec all = driver ? with_others(*driver, scenario_) : DriverSpec{};
+    DriverSpec all = driver ? with_others(*driver, scenario_) : DriverSpec{};
+    if (options_.mode == Mode::kDemo && options_.scenario.empty() && !all.demo_programs.empty())
+        all.programs = all.demo_programs;
     InitramfsSpec inside{std::string(options_.kernel->kernel),
                          driver ? &all : nullptr,
                          options_.kernel->lacks,

@@ -141,6 +141,8 @@ struct DriverSpec {
     std::vector<std::string_view> files;     // of the source tree; copied to /selftests/<driver>
     std::vector<Scenario> tests;
     Scenario demo;  // a shell uses it, too, unless the user names another scenario
+    // Those of `programs` that a demo has, if no scenario is named. Empty: all.
+    std::vector<std::string_view> demo_programs{};
     // Complete commands that a shell prints at its start as examples
     std::vector<std::string_view> examples{};
     // Names of scenarios that last at most three minutes on a debug kernel, where `make test` runs

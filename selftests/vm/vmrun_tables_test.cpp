@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "vmrun_tables.hpp"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 
 namespace pmukit::vm {
@@ -131,6 +134,27 @@ TEST(Tables, ScenarioAddsToTheDriversStockModulesAndReplacesItsExamples)
     const DriverSpec all = with_others(driver, scenario);
     EXPECT_EQ(all.stock_modules, (std::vector<std::string_view>{"configfs", "msr"}));
     EXPECT_EQ(all.examples, scenario.examples);
+}
+
+// tools/scripts/demo builds DEMO_PROGRAMS of the Makefile in place of all programs.
+TEST(Tables, DemoProgramsAreTheCommandAndThoseOfTheMakefile)
+{
+    for (const DriverSpec &driver : drivers()) {
+        std::ifstream makefile(fmt::format("{}/{}/Makefile", PMUKIT_SELFTESTS, driver.name));
+        std::string line, program;
+        while (std::getline(makefile, line) && !line.starts_with("DEMO_PROGRAMS"))
+            ;
+        std::istringstream words(line.starts_with("DEMO") ? line.substr(line.find('=') + 1) : "");
+        std::vector<std::string> expected;
+        while (words >> program)
+            expected.push_back(fmt::format("selftests/{}/{}", driver.name, program));
+        if (!expected.empty())
+            expected.insert(expected.begin(), "tools/cli/pmukit");
+        EXPECT_TRUE(std::ranges::equal(driver.demo_programs, expected)) << driver.name;
+        for (const std::string_view name : driver.demo_programs)
+            EXPECT_EQ(std::ranges::count(driver.programs, name), 1) << name;
+    }
+    EXPECT_FALSE(driver_by_name("cxl_hmu")->demo_programs.empty());
 }
 
 TEST(Tables, ShellBannerShowsModulesExamplesAndOutputFolder)
