@@ -240,10 +240,7 @@ Result<perfdata::Writer> open_writer(const Case &what, const std::string &path)
     }
     if (what.order != std::endian::native || !what.processor.empty())
         return Error{Errc::kUnsupported, "pipe layout has the order of this machine, no processor"};
-    Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (!fd)
-        return system_error(path, errno);
-    return perfdata::Writer::create_pipe(std::move(fd), std::move(events), host);
+    return perfdata::Writer::create_pipe(path, std::move(events), host);
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// pmukit-encode CASE FILE                  writes the recording of a case
+// pmukit-encode [--force] CASE FILE        writes the recording of a case
 // pmukit-encode --commands CASE            lists the commands with expected output, one per line
 // pmukit-encode --expected COMMAND CASE    prints the expected output of a command
 #include <cstdio>
 #include <string>
 
 #include "base/file.hpp"
+#include "console/temp_file.hpp"
 #include "encode/encode.hpp"
 
 namespace {
@@ -43,28 +44,39 @@ int print_expected(const encode::Case &what, const std::string &command)
     return fail({Errc::kUsage, "the case expects nothing of '" + command + "'"});
 }
 
+int write_case(const std::string &from, const std::string &to, bool force)
+{
+    if (Result<void> begun = cli::begin_output(to, {from}, cli::kRecordings, force); !begun)
+        return fail(begun.error());
+    const Result<encode::Case> what = read_case(from);
+    if (!what)
+        return fail(what.error());
+    const Result<void> written = encode::write_recording(*what, to);
+    return written ? 0 : fail(written.error());
+}
+
 }  // namespace
 
 int main(int argc, char **argv)
 {
     const std::string first = argc > 1 ? argv[1] : "";
+    const bool force = first == "--force" && argc == 4;
     const bool commands = first == "--commands" && argc == 3;
     const bool expected = first == "--expected" && argc == 4;
-    if (!commands && !expected && (argc != 3 || first.starts_with("-"))) {
-        std::fprintf(
-            stderr, "usage: pmukit-encode CASE FILE | --commands CASE | --expected COMMAND CASE\n");
+    if (force || (argc == 3 && !first.starts_with("-")))
+        return write_case(argv[argc - 2], argv[argc - 1], force);
+    if (!commands && !expected) {
+        std::fprintf(stderr,
+                     "usage: pmukit-encode [--force] CASE FILE | --commands CASE | "
+                     "--expected COMMAND CASE\n");
         return kExitUsage;
     }
-    Result<encode::Case> what = read_case(commands || expected ? argv[argc - 1] : first);
+    const Result<encode::Case> what = read_case(argv[argc - 1]);
     if (!what)
         return fail(what.error());
     if (expected)
         return print_expected(*what, argv[2]);
-    if (commands) {
-        for (const encode::Expectation &each : what->expected)
-            std::printf("%s\n", each.command.c_str());
-        return 0;
-    }
-    Result<void> written = encode::write_recording(*what, argv[2]);
-    return written ? 0 : fail(written.error());
+    for (const encode::Expectation &each : what->expected)
+        std::printf("%s\n", each.command.c_str());
+    return 0;
 }

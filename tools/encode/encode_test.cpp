@@ -7,7 +7,11 @@
 #include <linux/perf_event.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 #include "perfdata/format.hpp"
 #include "perfdata/reader.hpp"
@@ -148,6 +152,66 @@ TEST_P(EncodeRecording, RecordingHasAuxBuffersAndMissingBytesOfCase)
     EXPECT_EQ(found[1].cpu, 3U);
     EXPECT_EQ(found[1].reference, 8U);
     std::filesystem::remove(path);
+}
+
+class EncodeOutput : public EncodeRecording {
+protected:
+    EncodeOutput()
+    {
+        std::filesystem::create_directory(folder_);
+        std::ofstream(case_) << text_;
+    }
+    ~EncodeOutput() override { std::filesystem::remove_all(folder_); }
+
+    static int run(const std::string &arguments)
+    {
+        const std::string command = PMUKIT_ENCODE " " + arguments + " 2>/dev/null";
+        return WEXITSTATUS(std::system(command.c_str()));
+    }
+    static std::string content_of(const std::string &path)
+    {
+        std::ifstream file(path);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+
+    const std::string folder_ =
+        testing::TempDir() + "pmukit_encode_output." + std::to_string(::getpid());
+    const std::string case_ = folder_ + "/case", other_ = folder_ + "/other";
+    const std::string text_ = std::string("layout ") + GetParam() + "\n" + std::string(kHead);
+};
+INSTANTIATE_TEST_SUITE_P(BothLayouts, EncodeOutput, testing::Values("file", "pipe"),
+                         [](const auto &layout) { return std::string(layout.param); });
+
+TEST_P(EncodeOutput, CaseIsNeverReplaced)
+{
+    std::filesystem::create_symlink("case", other_);
+    for (const char *force : {"", "--force "})
+        for (const std::string &output : {case_, other_}) {
+            EXPECT_EQ(run(force + case_ + " " + output), 2) << force << output;
+            EXPECT_EQ(content_of(case_), text_) << force << output;
+        }
+}
+
+TEST_P(EncodeOutput, ReplacesAFileThatIsNoRecordingOnlyWithForce)
+{
+    std::ofstream(other_) << "important";
+    EXPECT_EQ(run(case_ + " " + other_), 2);
+    EXPECT_EQ(content_of(other_), "important");
+    for (const char *force : {"--force ", ""}) {  // the second run replaces a recording
+        EXPECT_EQ(run(force + case_ + " " + other_), 0);
+        EXPECT_TRUE(perfdata::Reader::open_path(other_)) << force;
+    }
+}
+
+TEST_P(EncodeOutput, OldFileStaysIfTheRecordingCannotBeMade)
+{
+    ASSERT_EQ(run(case_ + " " + other_), 0);
+    const std::string before = content_of(other_);
+    std::ofstream(case_, std::ios::app) << "bytes 1 2 3\n";
+    EXPECT_EQ(run(case_ + " " + other_), 2);
+    EXPECT_EQ(content_of(other_), before);
+    const std::filesystem::directory_iterator files(folder_);
+    EXPECT_EQ(std::distance(begin(files), end(files)), 2);
 }
 
 }  // namespace

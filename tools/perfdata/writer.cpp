@@ -120,6 +120,15 @@ Result<Writer> Writer::create_pipe(Fd fd, std::vector<WriterEvent> events, const
     return in_pipe(std::move(file), std::endian::native, std::move(events), host);
 }
 
+Result<Writer> Writer::create_pipe(const std::string &path, std::vector<WriterEvent> events,
+                                   const HostInfo &host)
+{
+    Result<NewFile> file = NewFile::create(path);
+    if (!file)
+        return file.error();
+    return in_pipe(std::move(*file), std::endian::native, std::move(events), host);
+}
+
 Result<Writer> Writer::in_file(NewFile file, std::endian order, std::vector<WriterEvent> events)
 {
     Writer writer(std::move(file), order, std::move(events));

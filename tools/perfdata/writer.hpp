@@ -59,6 +59,9 @@ public:
     // Writes pipe layout to the descriptor. Writes the header at once; finish() only flushes.
     static Result<Writer> create_pipe(Fd fd, std::vector<WriterEvent> events, const HostInfo &host,
                                       int stop_fd = -1);
+    // Writes pipe layout to a file, which gets its name in finish().
+    static Result<Writer> create_pipe(const std::string &path, std::vector<WriterEvent> events,
+                                      const HostInfo &host);
     // For records copied from other recordings: call section() for each section of their headers.
     // Error: the path is a FIFO.
     static Result<Writer> create_copy(const std::string &path, std::endian order,
