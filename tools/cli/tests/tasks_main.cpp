@@ -20,8 +20,7 @@
 
 namespace {
 
-// The tests link functions by their names.
-extern "C" [[gnu::noinline]] void work()
+[[gnu::noinline]] void work()
 {
     constexpr int64_t kTime_ns = 20000000, kNsPerSecond = 1000000000;
     const auto now_ns = [] {
