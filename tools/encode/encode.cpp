@@ -113,6 +113,19 @@ Result<void> read_host(Case &into, Words words)
     return {};
 }
 
+Result<void> read_wall(Case &into, Words words)
+{
+    const Error form = usage("wall CLOCK CLOCK_NS WALL_NS");
+    if (words.size() != 3)
+        return form;
+    const std::optional<int32_t> clock = clock_of_word(words[0]);
+    const Result<uint64_t> clock_ns = number_of(words[1]), wall_ns = number_of(words[2]);
+    if (!clock || !clock_ns || !wall_ns)
+        return form;
+    into.clock = {1, static_cast<uint32_t>(*clock), *wall_ns, *clock_ns};
+    return {};
+}
+
 Result<void> read_layout(Case &into, Words words)
 {
     if (words.size() != 1 || (words[0] != "file" && words[0] != "pipe"))
@@ -170,19 +183,13 @@ Result<void> read_aux(Case &into, Words words)
 Result<void> read_line(Case &into, std::string_view line)
 {
     static const std::map<std::string_view, Result<void> (*)(Case &, Words)> kStatements = {
-        {"pmu", read_pmu},
-        {"event", read_event},
-        {"layout", read_layout},
-        {"info", read_info},
-        {"aux", read_aux},
-        {"order", read_order},
-        {"host", read_host},
-        {"sample", read_sample},
-        {"comm", read_comm},
-        {"mmap", read_mmap},
-        {"fork", read_fork},
-        {"lost", read_lost},
-        {"lost-samples", read_lost_samples},
+        {"pmu", read_pmu},       {"event", read_event},
+        {"layout", read_layout}, {"info", read_info},
+        {"aux", read_aux},       {"order", read_order},
+        {"host", read_host},     {"wall", read_wall},
+        {"sample", read_sample}, {"comm", read_comm},
+        {"mmap", read_mmap},     {"fork", read_fork},
+        {"lost", read_lost},     {"lost-samples", read_lost_samples},
     };
     const std::vector<std::string_view> words = words_of(line);
     if (words.empty() || words[0].starts_with('#'))
@@ -226,6 +233,7 @@ Result<perfdata::Writer> open_writer(const Case &what, const std::string &path)
         cpus = std::max(cpus, buffer.cpu + 1);
     perfdata::HostInfo host{"encoded", "none", "pmukit-encode",   what.arch,
                             cpus,      cpus,   {"pmukit-encode"}, {}};
+    host.clock = what.clock;
     for (const Pmu &pmu : what.pmus) {
         host.pmus.emplace_back(pmu.type, pmu.name);
         if (!pmu.caps.empty())

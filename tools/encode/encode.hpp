@@ -20,6 +20,7 @@
 
 #include "base/bytes.hpp"
 #include "base/result.hpp"
+#include "perfdata/features.hpp"
 
 namespace pmukit::encode {
 
@@ -68,7 +69,9 @@ struct Case {
     bool pipe = false;
     std::endian order = std::endian::native;
     std::string arch = "none";  // architecture of the host
-    std::string processor;      // CPU description of the host; empty: no feature section CPUDESC
+    // The moment at which the clock of -k was compared with the wall clock.
+    std::optional<perfdata::ClockData> clock{};
+    std::string processor;  // CPU description of the host; empty: no feature section CPUDESC
     std::vector<Pmu> pmus;
     std::vector<Event> events;
     // The AUXTRACE_INFO record: its type and then its words. If empty, there is no such record.

@@ -19,6 +19,7 @@ namespace {
 // quotes.
 constexpr size_t kMostPlain = 24;
 constexpr size_t kLineEnd = 2;
+constexpr size_t kSchemaLineBytes = 64;  // upper bound for names and commas in schema.csv
 
 // True if a spreadsheet may take the text for a formula. Full-width characters count as their
 // ASCII forms, and leading white space may be ignored (OWASP, "CSV Injection").
@@ -87,6 +88,7 @@ private:
     TextFile *file_of(const Table &table);
     void open(const Table &table, const std::string &path, const std::string &shown);
     void open_in_folder(const Table &table);
+    void write_schema();
 
     std::optional<Folder> folder_;
     std::map<const Table *, TextFile> files_;
@@ -109,6 +111,7 @@ WriterResult Csv::make(const Output &output)
         csv->folder_.emplace(std::move(*folder));
         // The file of losses is created in any case: without rows, it shows that nothing was lost.
         csv->open_in_folder(*find_table("losses"));
+        csv->write_schema();
     }
     if (!csv->state_)
         return csv->state_.error();
@@ -119,6 +122,28 @@ void Csv::open_in_folder(const Table &table)
 {
     const std::string name = "/" + std::string(table.name) + ".csv";
     open(table, folder_->part() + name, folder_->path() + name);
+}
+
+// Writes the file schema.csv: the meaning of each column.
+void Csv::write_schema()
+{
+    Result<TextFile> file =
+        state_ ? TextFile::create(folder_->part() + "/schema.csv", folder_->path() + "/schema.csv")
+               : state_.error();
+    if (!file) {
+        state_ = file.error();
+        return;
+    }
+    file->text("schema,table,column,meaning\r\n");
+    for (const Table &table : tables())
+        for (const Column &column : table.columns) {
+            char *at = file->room(kMostPlain + kSchemaLineBytes + 2 * column.meaning.size());
+            at = put_text(put_decimal(at, kSchemaVersion), ",");
+            at = put_text(put_text(at, table.name), ",");
+            at = put_text(put_text(at, column.name), ",");
+            file->wrote(put_text(put_quoted(at, column.meaning), "\r\n"));
+        }
+    state_ = file->finish();
 }
 
 void Csv::open(const Table &table, const std::string &path, const std::string &shown)

@@ -31,8 +31,8 @@ std::string host_field(std::string_view host)
     text << file.rdbuf();
     std::filesystem::remove_all(folder);
     const std::string all = text.str();
-    // The host field begins after the empty source field and its comma.
-    const size_t begin = all.find("\r\n") + 3;
+    // The host field begins after the empty fields source and recording, and their commas.
+    const size_t begin = all.find("\r\n") + 4;
     return all.substr(begin, all.find(",,", begin) - begin);
 }
 

@@ -162,6 +162,8 @@ void OpenMetrics::add(const Metric &metric, const Table &table, Values row, std:
 
 void OpenMetrics::rows(const Table &table, Values common, Values rest)
 {
+    if (!common[kPmu].known && table.name != kLossCount.table)
+        return;  // the row of the recording
     row_.resize(table.columns.size());
     std::ranges::copy(common, row_.begin());
     std::string origin;

@@ -40,7 +40,7 @@ bool is_in_path(size_t column)
     return column == kHost;
 }
 
-// Query engines also make a column "driver" from the folder driver=D. So a column "driver" of the
+// Query engines also make a column "driver" from the folder driver=D. So the column "driver" of the
 // file needs another name.
 std::string field_name(const Column &column)
 {

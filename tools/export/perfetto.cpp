@@ -30,7 +30,8 @@ struct Look {
 constexpr Look kLooks[] = {
     {"cache_qos", "event", "", ""},    {"cxl_hmu", "dpa", "accesses", ""},
     {"hisi_ptt", "type", "", "ticks"}, {"imc", "mode", "", ""},
-    {"losses", "kind", "", ""},        {"samples", "event", "", ""},
+    {"losses", "kind", "", ""},        {"recording", "recording", "", ""},
+    {"samples", "event", "", ""},
 };
 
 struct Places {

@@ -9,10 +9,15 @@ namespace {
 
 constexpr std::array<Column, kOriginColumns> kOrigin = {{
     {"source", Kind::kWord, "model: the device was emulated; nothing: the recording does not say"},
+    {"recording", Kind::kWord, "the recording: 16 digits that a copy has, too; nothing: a pipe"},
     {"host", Kind::kText, "the machine that was recorded"},
+    {"boot", Kind::kText, "boot id of its kernel; nothing: the recording does not say"},
+    {"driver", Kind::kWord,
+     "whose data: the name of a table; nothing: of the recording as a whole"},
     {"pmu", Kind::kText, "the PMU's name in sysfs"},
     {"cpu", Kind::kNumber, "the CPU whose event it was"},
     {"time_ns", Kind::kNumber, "nanoseconds of the recording's clock, see below", true},
+    {"wall_ns", Kind::kNumber, "the same since 1970 (UTC); nothing: the recording does not say"},
 }};
 
 template <size_t N>
@@ -38,7 +43,7 @@ constexpr auto kCxlHmu = behind_origin({
 
 constexpr auto kHisiPtt = behind_origin({
     {"format", Kind::kWord, "4dw or 8dw"},
-    {"offset", Kind::kNumber, "of the entry in its stream, bytes"},
+    {"offset_bytes", Kind::kNumber, "of the entry in its stream"},
     {"ticks", Kind::kNumber, "the device's clock, unwrapped; its unit is not known"},
     {"type", Kind::kWord, "of the TLP: MRd, MWr, CplD ..."},
     {"requester", Kind::kBdf, "function that sent the request", true},
@@ -60,7 +65,7 @@ constexpr auto kImc = behind_origin({
     {"tid", Kind::kNumber, "thread that ran; nothing: it had exited"},
     {"comm", Kind::kText, "its name at that time; of a pipe, as far as it had come"},
     {"sequence", Kind::kNumber, "number of the sample; nothing in AUX data"},
-    {"timebase", Kind::kNumber, "the processor's clock; nothing in samples without -R"},
+    {"timebase_ticks", Kind::kNumber, "the processor's clock; nothing in samples without -R"},
     {"mode", Kind::kWord, "kernel, user, guest-kernel or guest-user"},
     {"ip", Kind::kAddress, "where the program was"},
     {"val", Kind::kAddress, "PIDR as the engine wrote it"},
@@ -78,7 +83,7 @@ constexpr auto kCacheQos = behind_origin({
     {"event", Kind::kWord, "llc_occupancy, total_bytes, local_bytes or remote_bytes"},
     {"bytes", Kind::kNumber, "the value; an occupancy of now, a sum of the others"},
     {"raw", Kind::kNumber, "the same in units of the hardware"},
-    {"bound", Kind::kNumber, "occupancy: the true value is at most this many bytes lower"},
+    {"bound_bytes", Kind::kNumber, "occupancy: the true value is at most this many bytes lower"},
     {"age_ns", Kind::kNumber, "of the oldest part of the value"},
     {"generation", Kind::kNumber, "changes when the monitor's RMIDs change"},
     {"status", Kind::kNumber, "PMUKIT_CACHE_QOS_S_*"},
@@ -101,18 +106,23 @@ constexpr auto kSamples = behind_origin({
     {"count", Kind::kNumber, "of the event since it began; of groups (:S)"},
     {"callchain", Kind::kText, "addresses from the innermost, with ; between"},
     {"sym", Kind::kText, "the function at ip; nothing: unknown"},
-    {"symoff", Kind::kNumber, "bytes from the beginning of the function to ip"},
+    {"symoff_bytes", Kind::kNumber, "from the beginning of the function to ip"},
     {"dso", Kind::kText, "the program, library or part of the kernel at ip"},
     {"frames", Kind::kText, "what is at the addresses of callchain: see below"},
 });
 
 constexpr auto kLosses = behind_origin({
-    {"driver", Kind::kWord, "whose data: a table's name; nothing: of the recording as a whole"},
     {"kind", Kind::kWord, "see below", true},
-    {"offset", Kind::kNumber, "where in the stream (damage: in the file), bytes"},
+    {"offset_bytes", Kind::kNumber, "where in the stream (damage: in the file)"},
     {"amount", Kind::kNumber, "how much; nothing: unknown"},
     {"measure", Kind::kWord, "of what: bytes, entries, records or samples"},
     {"at_least", Kind::kNumber, "1: the amount is a lower bound; 0: it is exact"},
+});
+
+constexpr auto kRecordingRow = behind_origin({
+    {"schema", Kind::kNumber, "version of these tables"},
+    {"os_release", Kind::kText, "release of the recorded kernel"},
+    {"clock", Kind::kText, "clock of time_ns; time_ns and wall_ns of this row are one moment"},
 });
 
 constexpr Table kTables[] = {
@@ -122,6 +132,7 @@ constexpr Table kTables[] = {
     {"imc", "samples of trace_imc", kImc},
     {"samples", "ordinary samples of every other event", kSamples},
     {"losses", "everything that is known to be missing", kLosses},
+    {"recording", "the recording itself, in one row before all others", kRecordingRow},
 };
 
 }  // namespace

@@ -27,15 +27,26 @@ struct Column {
 struct Table {
     std::string_view name;
     std::string_view meaning;
-    // The first kOriginColumns are the same in all tables: source, host, pmu, cpu, time_ns.
+    // The first kOriginColumns are the same in all tables: see Origin.
     std::span<const Column> columns;
 };
 
-constexpr size_t kOriginColumns = 5;
-enum Origin : size_t { kSource, kHost, kPmu, kCpu, kTime };
+// The columns before kCpu are texts.
+enum Origin : size_t {
+    kSource,
+    kRecording,
+    kHost,
+    kBoot,
+    kDriver,
+    kPmu,
+    kCpu,
+    kTime,
+    kWall,
+    kOriginColumns
+};
 
 // The version is raised when a column changes its name or meaning, or is removed.
-constexpr int kSchemaVersion = 2;
+constexpr int kSchemaVersion = 3;
 
 std::span<const Table> tables();
 // Returns nullptr if no table has this name.

@@ -61,7 +61,7 @@ TEST(Schema, FindsTablesAndColumnsByName)
 {
     EXPECT_EQ(find_table("imc")->name, "imc");
     EXPECT_EQ(find_table("mci"), nullptr);
-    EXPECT_EQ(column_of(*find_table("losses"), "kind"), kOriginColumns + 1);
+    EXPECT_EQ(column_of(*find_table("losses"), "offset_bytes"), kOriginColumns + 1);
 }
 
 }  // namespace

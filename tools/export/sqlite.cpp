@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // An SQLite database. The rows of a table are in NAME_rows, which has a stream number instead of
-// source, host, pmu and cpu; the view NAME has all columns of the schema. The table schema_
+// the columns from source to cpu; the view NAME has all columns of the schema. The table schema_
 // describes the columns; PRAGMA user_version is the schema version. SQLite integers are signed, so
 // numbers above 2^63 - 1 are stored as the negative number with the same bits.
 #include "export/writer.hpp"
@@ -15,7 +15,6 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <vector>
 
 #include "base/file.hpp"
@@ -38,6 +37,16 @@ using Statement = std::unique_ptr<sqlite3_stmt, Close>;
 const char *type_of(Kind kind)
 {
     return kind == Kind::kNumber || kind == Kind::kAddress ? "INTEGER" : "TEXT";
+}
+
+// Returns the definitions of columns.
+std::string columns_of(std::span<const Column> columns)
+{
+    std::string text;
+    for (const Column &column : columns)
+        text +=
+            fmt::format("{}\"{}\" {}", text.empty() ? "" : ", ", column.name, type_of(column.kind));
+    return text;
 }
 
 std::string quoted(std::string_view text)
@@ -86,7 +95,9 @@ private:
     // Must be destroyed after the statements, so it is declared before them.
     Database database_;
     std::map<const Table *, Insert> inserts_;
-    std::map<std::tuple<std::string, std::string, std::string, uint64_t>, uint64_t> streams_;
+    // Key: the first kStreamColumns fields, see stream_of().
+    std::map<std::string, uint64_t> streams_;
+    std::string key_;
     Result<void> state_;
 };
 
@@ -139,8 +150,9 @@ Result<void> Sqlite::open()
         fmt::format("PRAGMA user_version = {}; PRAGMA application_id = {};", kSchemaVersion,
                     kSqliteApplication) +
         "BEGIN;"
-        "CREATE TABLE streams (stream INTEGER PRIMARY KEY, source TEXT, host TEXT, pmu TEXT,"
-        " cpu INTEGER);"
+        "CREATE TABLE streams (stream INTEGER PRIMARY KEY, " +
+        columns_of(tables().front().columns.first(kStreamColumns)) +
+        ");"
         "CREATE TABLE schema_ (table_name TEXT, column_name TEXT, meaning TEXT);");
     for (const Table &table : tables())
         make_table(table);
@@ -149,19 +161,16 @@ Result<void> Sqlite::open()
 
 void Sqlite::make_table(const Table &table)
 {
-    std::string columns = "stream INTEGER REFERENCES streams", shown;
-    for (size_t i = 0; i < table.columns.size(); i++) {
-        const Column &column = table.columns[i];
-        shown += fmt::format("{}\"{}\"", i ? ", " : "", column.name);
-        if (i >= kStreamColumns)
-            columns += fmt::format(", \"{}\" {}", column.name, type_of(column.kind));
+    std::string shown;
+    for (const Column &column : table.columns) {
+        shown += fmt::format("{}\"{}\"", shown.empty() ? "" : ", ", column.name);
         run(fmt::format("INSERT INTO schema_ VALUES ({}, {}, {});", quoted(table.name),
                         quoted(column.name), quoted(column.meaning)));
     }
     run(
-        fmt::format("CREATE TABLE {0}_rows ({1});"
+        fmt::format("CREATE TABLE {0}_rows (stream INTEGER REFERENCES streams, {1});"
                     "CREATE VIEW {0} AS SELECT {2} FROM {0}_rows JOIN streams USING (stream);",
-                    table.name, columns, shown));
+                    table.name, columns_of(table.columns.subspan(kStreamColumns)), shown));
 }
 
 Sqlite::Insert *Sqlite::insert_of(const Table &table)
@@ -180,20 +189,22 @@ Sqlite::Insert *Sqlite::insert_of(const Table &table)
 
 uint64_t Sqlite::stream_of(Values origin)
 {
-    const auto text = [&](size_t i) {
-        return origin[i].known ? std::string(origin[i].text()) : std::string();
-    };
-    constexpr uint64_t kNoCpu = UINT64_MAX;
-    const uint64_t cpu = origin[kCpu].known ? origin[kCpu].number() : kNoCpu;
-    const auto [at, fresh] =
-        streams_.try_emplace({text(kSource), text(kHost), text(kPmu), cpu}, streams_.size() + 1);
+    key_.clear();
+    for (size_t i = 0; i < kCpu; i++) {
+        if (origin[i].known)
+            key_ += origin[i].text();
+        key_ += origin[i].known ? '\x01' : '\0';
+    }
+    const uint64_t cpu = origin[kCpu].known ? origin[kCpu].number() : UINT64_MAX;
+    key_.append(reinterpret_cast<const char *>(&cpu), sizeof cpu);
+    const auto [at, fresh] = streams_.try_emplace(key_, streams_.size() + 1);
     if (!fresh)
         return at->second;
-    Statement insert = prepare("INSERT INTO streams VALUES (?, ?, ?, ?, ?)");
+    Statement insert = prepare("INSERT INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
     if (!insert)
         return at->second;
     sqlite3_bind_int64(insert.get(), 1, static_cast<sqlite3_int64>(at->second));
-    for (const size_t i : {kSource, kHost, kPmu})
+    for (size_t i = 0; i < kCpu; i++)
         if (origin[i].known)
             sqlite3_bind_text(insert.get(), static_cast<int>(i + 2), origin[i].text().data(),
                               static_cast<int>(origin[i].bytes), SQLITE_STATIC);

@@ -29,7 +29,8 @@ using WriterResult = Result<std::unique_ptr<Writer>>;
 struct Output {
     std::string path;
     const Table *only = nullptr;
-    // Date of the recording as YYYY-MM-DD, for formats with a folder per date; empty: unknown.
+    // Date (UTC) on which the recording began as YYYY-MM-DD, for formats with a folder per date;
+    // empty: unknown.
     std::string date;
     // Unique name of the recording, for formats in which recordings share folders.
     std::string name;

@@ -264,6 +264,7 @@ private:
         std::set<std::tuple<size_t, std::string, std::string>> said;
     };
     void add_caps(const Input &input, AllCaps &all) const;
+    bool has_one_clock() const;
     void write_sections(Writer &to) const;
 
     std::deque<Input> inputs_;
@@ -754,6 +755,15 @@ void Merge::add_caps(const Input &input, AllCaps &all) const
     }
 }
 
+// Returns true if the CLOCK_DATA of the first recording holds for the times of all.
+bool Merge::has_one_clock() const
+{
+    return std::ranges::none_of(inputs_, [](const Input &input) {
+        return input.summary.clock == ClockRelation::kUnknown ||
+               input.summary.clock == ClockRelation::kSameHost;
+    });
+}
+
 void Merge::write_sections(Writer &to) const
 {
     const Reader &first = inputs_.front().reader;
@@ -762,7 +772,8 @@ void Merge::write_sections(Writer &to) const
         const std::optional<Bytes> content = first.feature(section.feature);
         const bool wanted = is_copied_section(section.feature) &&
                             section.feature != kFeatSampleTime &&
-                            section.feature != kFeatTracingData;
+                            section.feature != kFeatTracingData &&
+                            (section.feature != kFeatClockData || has_one_clock());
         if (content && wanted && (hosts_.size() < 2 || is_in(kOfHosts, section.feature)))
             to.section(section.feature, {content->begin(), content->end()});
     }

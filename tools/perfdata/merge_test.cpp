@@ -399,6 +399,30 @@ TEST_P(MergeTest, ClocksAreAlignedByTheWallClock)
     EXPECT_EQ(samples(),
               (std::vector<std::string>{"hmu0@green 100 2 @1000", "hmu0@blue 4194404 6 @1050",
                                         "hmu0@green 100 2 @1100", "hmu0@blue 4194404 6 @1150"}));
+    const Result<Reader> reader = read_merged();
+    const auto clock = parse_clock_data(*reader->feature(kFeatClockData), GetParam());
+    EXPECT_EQ(clock->wall_ns, 500000U);
+    EXPECT_EQ(clock->clock_ns, 1000U);
+}
+
+// CLOCK_DATA of the first recording would give the times of the others a wrong wall clock time.
+TEST_P(MergeTest, ClocksThatCannotBeRelatedLeaveNoClockData)
+{
+    write({"green", "hmu0", {1000}, std::pair(500000, 1000)});
+    write({"green", "hmu0", {1100}, std::pair(500000, 1000)});
+    ASSERT_TRUE(merge());
+    EXPECT_TRUE(read_merged()->feature(kFeatClockData)) << "one host, one clock";
+    write({"blue", "hmu0", {100}, {}});
+    ASSERT_TRUE(merge());
+    EXPECT_FALSE(read_merged()->feature(kFeatClockData)) << "blue has no CLOCK_DATA";
+}
+
+TEST_P(MergeTest, RecordingOfTheSameHostWithoutClockDataLeavesNone)
+{
+    write({"green", "hmu0", {1000}, std::pair(500000, 1000)});
+    write({"green", "hmu0", {1100}, {}});
+    ASSERT_TRUE(merge());
+    EXPECT_FALSE(read_merged()->feature(kFeatClockData));
 }
 
 // perf's CPU numbers reach up to the number of CPUs, and pids up to 2^22. -1 is a thread that has

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cli/export/driver_export.hpp"
 
+#include "base/clocks.hpp"
 #include "base/text.hpp"
 
 namespace pmukit::cli {
@@ -24,6 +25,11 @@ const RowsOut::Name &RowsOut::name_of(size_t event)
     const size_t host = name.find('@');
     at->second.pmu = shortened(name.substr(0, host), kMostRowName);
     at->second.source = recording_.source(event);
+    if (const auto boot = boots_.find(name); boot != boots_.end())
+        at->second.boot = shortened(valid_utf8(boot->second), kMostRowName);
+    const Driver *driver = recording_.driver(event);
+    at->second.driver = driver ? driver->name : std::string_view("samples");
+    at->second.clock = clock_data(recording_, event);
     at->second.host =
         host == name.npos ? host_name() : shortened(name.substr(host + 1), kMostRowName);
     return at->second;
@@ -33,10 +39,43 @@ void RowsOut::origin(const Stream &stream, std::optional<uint64_t> time_ns, Valu
 {
     const Name &name = name_of(stream.event);
     to[exporter::kSource] = name.source ? Value(std::string_view(*name.source)) : Value();
-    to[exporter::kHost] = name.host.empty() ? Value() : Value(std::string_view(name.host));
+    to[exporter::kRecording] = id_ ? Value(std::string_view(*id_)) : Value();
+    to[exporter::kHost] = value_of(name.host);
+    to[exporter::kBoot] = value_of(name.boot);
+    to[exporter::kDriver] = name.driver;
     to[exporter::kPmu] = std::string_view(name.pmu);
     to[exporter::kCpu] = stream.cpu == UINT32_MAX ? Value() : Value(uint64_t{stream.cpu});
     to[exporter::kTime] = value_of(time_ns);
+    to[exporter::kWall] =
+        name.clock && time_ns ? value_of(wall_time(*name.clock, *time_ns)) : Value();
+}
+
+void RowsOut::origin_of_all(std::string_view host, Value *to) const
+{
+    to[exporter::kSource] = source_ ? Value(std::string_view(*source_)) : Value();
+    to[exporter::kRecording] = id_ ? Value(std::string_view(*id_)) : Value();
+    to[exporter::kHost] = value_of(host);
+}
+
+void RowsOut::describe_recording()
+{
+    static const Table &table = *exporter::find_table("recording");
+    if (!wants(table))
+        return;
+    const std::string host = host_name();
+    const std::string release =
+        shortened(valid_utf8(recording_.reader().os_release()), kMostRowName);
+    const std::optional<perfdata::ClockData> clock = clock_data(recording_);
+    const std::string clock_text = clock ? clock_name(static_cast<int32_t>(clock->clock_id)) : "";
+    std::array<Value, exporter::kOriginColumns> common;
+    origin_of_all(host, common.data());
+    if (clock) {
+        common[exporter::kTime] = clock->clock_ns;
+        common[exporter::kWall] = clock->wall_ns;
+    }
+    const Value rest[] = {uint64_t{exporter::kSchemaVersion}, value_of(release),
+                          value_of(clock_text)};
+    to_.rows(table, common, rest);
 }
 
 void RowsOut::rows(const Table &table, Values common, Values rest)
@@ -59,12 +98,9 @@ void RowsOut::stack(const Table &table, size_t event, const perfdata::SampleId &
 void RowsOut::put_loss(const Loss &loss, std::array<Value, exporter::kOriginColumns> &origin)
 {
     static const Table &table = *exporter::find_table("losses");
+    origin[exporter::kDriver] = value_of(loss.driver);
     const Value rest[] = {
-        loss.driver.empty() ? Value() : Value(loss.driver),
-        Value(loss.kind),
-        value_of(loss.offset),
-        value_of(loss.amount),
-        loss.measure.empty() ? Value() : Value(loss.measure),
+        Value(loss.kind), value_of(loss.offset), value_of(loss.amount), value_of(loss.measure),
         loss.amount ? Value(uint64_t{loss.at_least || *loss.amount == UINT64_MAX}) : Value()};
     rows(table, origin, rest);
 }
@@ -80,10 +116,7 @@ void RowsOut::lose(const Loss &loss)
 {
     const std::string host = host_name();
     std::array<Value, exporter::kOriginColumns> common;
-    if (source_)
-        common[exporter::kSource] = std::string_view(*source_);
-    if (!host.empty())
-        common[exporter::kHost] = std::string_view(host);
+    origin_of_all(host, common.data());
     common[exporter::kTime] = value_of(loss.time_ns);
     put_loss(loss, common);
 }

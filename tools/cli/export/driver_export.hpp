@@ -13,6 +13,7 @@
 
 #include "export/schema.hpp"
 #include "session/aux_threads.hpp"
+#include "session/identity.hpp"
 #include "session/recording.hpp"
 #include "session/samples.hpp"
 #include "session/threads.hpp"
@@ -43,8 +44,15 @@ public:
 // Counts the rows of the drivers, and passes them with their origin to the writer of the format.
 class RowsOut {
 public:
-    RowsOut(const Recording &recording, AuxThreads aux, exporter::RowSink &to)
-        : recording_(recording), source_(recording.common_source()), aux_(std::move(aux)), to_(to)
+    // id: see recording_id()
+    RowsOut(const Recording &recording, std::optional<std::string> id, AuxThreads aux,
+            exporter::RowSink &to)
+        : recording_(recording),
+          source_(recording.common_source()),
+          id_(std::move(id)),
+          boots_(boot_ids(recording)),
+          aux_(std::move(aux)),
+          to_(to)
     {
     }
     RowsOut(const RowsOut &) = delete;
@@ -87,7 +95,9 @@ public:
         return aux_.find(stream, offset);
     }
 
-    // Fills in the first fields of a row: source, host, PMU, CPU and time.
+    // Writes the row of the table "recording".
+    void describe_recording();
+    // Fills in the first fields of a row, see exporter::Origin.
     void origin(const Stream &stream, std::optional<uint64_t> time_ns, exporter::Value *to);
     void rows(const exporter::Table &table, exporter::Values common, exporter::Values rest);
     void lose(const Stream &stream, const Loss &loss);
@@ -98,15 +108,21 @@ public:
 
 private:
     struct Name {
-        std::string host, pmu;
+        std::string host, pmu, boot;
         std::optional<std::string> source;
+        std::string_view driver;
+        std::optional<perfdata::ClockData> clock;
     };
     const Name &name_of(size_t event);
     std::string host_name() const;
+    // Fills in the fields that do not depend on an event.
+    void origin_of_all(std::string_view host, exporter::Value *to) const;
     void put_loss(const Loss &loss, std::array<exporter::Value, exporter::kOriginColumns> &origin);
 
     const Recording &recording_;
     std::optional<std::string> source_;  // source that all events have in common
+    std::optional<std::string> id_;
+    std::map<std::string, std::string, std::less<>> boots_;  // by PMU
     AuxThreads aux_;
     exporter::RowSink &to_;
     const exporter::Table *only_ = nullptr;
@@ -148,6 +164,12 @@ template <typename T>
 exporter::Value value_of(const std::optional<T> &number)
 {
     return number ? exporter::Value(uint64_t{*number}) : exporter::Value();
+}
+
+// Returns a field with the text; an empty field for an empty text.
+inline exporter::Value value_of(std::string_view text)
+{
+    return text.empty() ? exporter::Value() : exporter::Value(text);
 }
 
 // Returns a field with a process or thread. The kernel records -1 for a task that has exited.

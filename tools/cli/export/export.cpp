@@ -4,7 +4,6 @@
 #include "cli/export/export.hpp"
 
 #include <linux/perf_event.h>
-#include <sys/stat.h>
 
 #include <ctime>
 
@@ -167,34 +166,31 @@ void lose_at_end(const Recording &recording, const RecordingTotals &totals, Rows
         out.lose({{}, "damage", "bytes", damage->lost_bytes, damage->offset});
 }
 
-// Returns the time at which the file was written, because a recording has no calendar time. For a
-// pipe, returns the current time.
-timespec time_of_file(const std::string &path)
-{
-    struct stat status {};
-    if (path != "-" && ::stat(path.c_str(), &status) == 0)
-        return status.st_mtim;
-    timespec now{};
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    return now;
-}
-
 // Formats as YYYY-MM-DD, in UTC.
-std::string date_of(const timespec &when)
+std::string date_of(uint64_t wall_ns)
 {
+    const time_t seconds = static_cast<time_t>(wall_ns / 1000000000);
     tm parts{};
     char text[16] = "";
-    if (::gmtime_r(&when.tv_sec, &parts))
+    if (::gmtime_r(&seconds, &parts))
         std::strftime(text, sizeof text, "%Y-%m-%d", &parts);
     return text;
 }
 
-exporter::Output output_of(const ExportOptions &options)
+// A recording that is read from a pipe has no id: its name is the time at which it was exported.
+std::string stream_name()
 {
-    const timespec when = time_of_file(options.input);
-    const std::string_view file = options.input == "-" ? "stream" : base_name(options.input);
-    return {options.output, exporter::find_table(options.driver), date_of(when),
-            fmt::format("{}-{}.{:09}", file, when.tv_sec, when.tv_nsec)};
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return fmt::format("stream-{}.{:09}", now.tv_sec, now.tv_nsec);
+}
+
+exporter::Output output_of(const ExportOptions &options, const Recording &recording,
+                           const std::optional<std::string> &id)
+{
+    const std::optional<perfdata::ClockData> clock = clock_data(recording);
+    return {options.output, exporter::find_table(options.driver),
+            clock ? date_of(clock->wall_ns) : std::string(), id ? *id : stream_name()};
 }
 
 std::string nothing_text(const Recording &recording, const RecordingTotals &totals,
@@ -251,7 +247,8 @@ struct Target {
     Folded *folded = nullptr;
 };
 
-Result<Target> make_target(const ExportOptions &options, const Recording &recording, Names &names)
+Result<Target> make_target(const ExportOptions &options, const Recording &recording,
+                           const std::optional<std::string> &id, Names &names)
 {
     if (options.format == kFoldedFormat) {
         Result<std::unique_ptr<Folded>> folded = Folded::make(options, recording, names);
@@ -260,7 +257,8 @@ Result<Target> make_target(const ExportOptions &options, const Recording &record
         Folded *known = folded->get();
         return Target{std::move(*folded), known};
     }
-    exporter::WriterResult writer = exporter::find_format(options.format)->make(output_of(options));
+    exporter::WriterResult writer =
+        exporter::find_format(options.format)->make(output_of(options, recording, id));
     if (!writer)
         return writer.error();
     return Target{std::move(*writer)};
@@ -353,13 +351,14 @@ Result<int> run_export(const ExportOptions &options, Output &to)
     if (!kernel)
         return kernel.error();
     Names functions(recording->reader(), options.symfs, std::move(*kernel));
-    Result<Target> target = make_target(options, *recording, functions);
+    const std::optional<std::string> id = recording_id(*recording);
+    Result<Target> target = make_target(options, *recording, id, functions);
     if (!target)
         return target.error();
     exporter::Writer &writer = *target->writer;
     begin_tables(*recording, *wanted, writer);
-    RowsOut out(*recording, AuxThreads::of_file(options.input, recorded_drivers(), nullptr, &names),
-                writer);
+    RowsOut out(*recording, id,
+                AuxThreads::of_file(options.input, recorded_drivers(), nullptr, &names), writer);
     if (!can_be_read_once_only(options.input))
         out.name_by(names);
     out.only(exporter::find_table(options.driver));
@@ -367,6 +366,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
         target->folded->name_by(out.threads());
         out.stacks_to(target->folded);
     }
+    out.describe_recording();
     Everything everything(out, std::move(*wanted), functions);
     Result<RecordingTotals> totals =
         recording->walk(everything, [&](const perfdata::Record &record) -> Result<void> {

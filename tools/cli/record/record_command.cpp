@@ -32,6 +32,7 @@
 #include "perfdata/writer.hpp"
 #include "record/recorder.hpp"
 #include "record/synthesize.hpp"
+#include "session/identity.hpp"
 #include "session/recording.hpp"
 
 namespace pmukit::cli {
@@ -75,14 +76,17 @@ void add_clock(std::optional<int32_t> clock_id, perfdata::HostInfo &host)
     host.clock = {1, static_cast<uint32_t>(*clock_id), now_ns(CLOCK_REALTIME), now_ns(*clock_id)};
 }
 
-// Adds the argument of --source. Files of a series after the first also get their number, from
-// which readers know that sequence numbers continue from the previous file.
+// Adds the argument of --source, and the boot id, which tells recordings of a host apart whose
+// clocks began anew. Files of a series after the first also get their number, from which readers
+// know that sequence numbers continue from the previous file.
 void add_own_caps(const std::string &source, size_t part, perfdata::HostInfo::Caps &caps)
 {
     if (!source.empty())
         caps.emplace_back(kSourceCap, source);
     if (part > 1)
         caps.emplace_back(kPartCap, std::to_string(part));
+    if (const Result<std::string> boot = read_small_file("/proc/sys/kernel/random/boot_id"))
+        caps.emplace_back(kBootCap, boot->substr(0, boot->find('\n')));
 }
 
 // Adds the caps of the recorded PMUs, as perf does, and add_own_caps().

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -64,6 +65,8 @@ Rows of_csv(const std::string &folder)
 {
     Rows rows;
     for (const fs::directory_entry &entry : fs::directory_iterator(folder)) {
+        if (entry.path().stem() == "schema")
+            continue;
         const auto records = csv_records(content_of(entry.path()));
         for (size_t i = 1; i < records.size(); i++) {
             Fields fields;
@@ -246,6 +249,39 @@ TEST_P(ExportCase, FilesAreReadableOnlyByTheirOwner)
                 << path;
     }
     ::umask(before);
+}
+
+TEST_P(ExportCase, CopyOfARecordingHasTheSameRowsAndAnotherRecordingDoesNot)
+{
+    const std::string rows = content_of(exported("jsonl", recording()));
+    const std::string copy = folder_.path("copy");
+    fs::copy_file(recording(), copy);
+    fs::last_write_time(copy, fs::file_time_type::clock::now() - std::chrono::hours(48));
+    EXPECT_EQ(content_of(exported("jsonl", copy)), rows);
+    std::ofstream(copy, std::ios::app | std::ios::binary) << '\0';
+    const Rows other = of_jsonl(exported("jsonl", copy));
+    const std::string id =
+        of_jsonl(exported("jsonl", recording())).at("recording").at(0).at("recording");
+    for (const auto &[table, all] : other)
+        for (const Fields &fields : all)
+            EXPECT_NE(fields.at("recording"), id) << table;
+}
+
+// schema.csv must describe all columns, so that a folder of tables can be read without this suite.
+TEST_P(ExportCase, CsvFolderDescribesItsColumns)
+{
+    const auto records = csv_records(content_of(exported("csv", recording()) + "/schema.csv"));
+    size_t line = 1;
+    for (const exporter::Table &table : exporter::tables())
+        for (const exporter::Column &column : table.columns) {
+            ASSERT_LT(line, records.size());
+            EXPECT_EQ(records[line][0], "3");
+            EXPECT_EQ(records[line][1], table.name);
+            EXPECT_EQ(records[line][2], column.name);
+            EXPECT_EQ(records[line][3], column.meaning);
+            line++;
+        }
+    EXPECT_EQ(line, records.size());
 }
 
 // Each row must be one instant event, on a track that has a name.

@@ -972,8 +972,8 @@ TEST_P(HisiPttLosses, ExportedRowsMarkALossOfUnknownSizeAsALowerBound)
         holds(lines, std::string(R"("kind":"entries-lost","amount":7,"measure":"entries",)") +
                          R"("at_least":)" + (is_unknown() ? "1}" : "0}")))
         << lines;
-    EXPECT_EQ(holds(lines, R"("kind":"unknown-loss","offset":32})"), is_unknown()) << lines;
-    EXPECT_EQ(holds(lines, R"("kind":"aux-truncated","offset":32})"), !is_unknown()) << lines;
+    EXPECT_EQ(holds(lines, R"("kind":"unknown-loss","offset_bytes":32})"), is_unknown()) << lines;
+    EXPECT_EQ(holds(lines, R"("kind":"aux-truncated","offset_bytes":32})"), !is_unknown()) << lines;
     EXPECT_FALSE(holds(lines, "ring-full")) << lines;
     const std::string metrics = exported("openmetrics");
     EXPECT_TRUE(holds(metrics, std::string(R"(kind="entries-lost",measure="entries",at_least=")") +
@@ -1048,7 +1048,7 @@ TEST_F(HisiPttRoundtrip, DroppedSamplesMakeTheNumberOfLostEntriesALowerBound)
         EXPECT_EQ(nlohmann::json::parse(out_)["lost_samples"], 5);
         const std::string lines = exported("jsonl");
         EXPECT_TRUE(holds(
-            lines, fmt::format(R"("pmu":"hisi_ptt0_2",{}"driver":"hisi_ptt",)"
+            lines, fmt::format(R"("driver":"hisi_ptt","pmu":"hisi_ptt0_2",{})"
                                R"("kind":"ring-full","amount":5,"measure":"{}")",
                                by_ring ? R"("cpu":0,)" : "", by_ring ? "records" : "samples")))
             << lines;

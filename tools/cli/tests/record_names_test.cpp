@@ -9,14 +9,17 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "base/number.hpp"
 #include "base/test_folder.hpp"
+#include "cli/drivers.hpp"
 #include "cli/tests/stock_perf.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/reader.hpp"
+#include "session/identity.hpp"
 #include "session/symbols.hpp"
 #include "session/threads.hpp"
 
@@ -153,6 +156,19 @@ TEST_F(RecordNames, AllRecordsHaveTimesOfTheChosenClock)
     EXPECT_EQ(clock->clock_id, uint32_t{CLOCK_REALTIME});
     EXPECT_GE(clock->clock_ns, clock->wall_ns);
     EXPECT_LT(clock->clock_ns - clock->wall_ns, 1000000000U) << "read one after the other";
+}
+
+TEST_F(RecordNames, FileHasTheBootId)
+{
+    if (!record(""))
+        GTEST_SKIP() << "this machine allows no sampling";
+    std::ifstream file("/proc/sys/kernel/random/boot_id");
+    std::string boot;
+    ASSERT_TRUE(std::getline(file, boot));
+    Result<Recording> recording = Recording::open(path_, recorded_drivers());
+    ASSERT_TRUE(recording);
+    EXPECT_EQ(boot_ids(*recording),
+              (std::map<std::string, std::string, std::less<>>{{"software", boot}}));
 }
 
 TEST_F(RecordNames, NamesProcessesThatRanBeforeTheRecording)
