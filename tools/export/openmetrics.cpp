@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Writes sums over a recording in the text format of OpenMetrics 1.0, which is also Prometheus'
-// exposition format 0.0.4. The textfile collector of node_exporter reads such files. All metrics
-// are gauges, because a recording covers one interval.
+// Writes sums over a recording in the text format of OpenMetrics 1.0. The textfile collector of
+// node_exporter reads such files, as Prometheus' exposition format 0.0.4. Only values that go on in
+// the next recording are counters; sums over the recording are gauges.
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -19,26 +20,51 @@
 namespace pmukit::exporter {
 namespace {
 
-enum class How { kRows, kSum, kLast };
+enum class How { kRows, kSum, kLast, kSpan };
+enum class Type { kGauge, kCounter };
+
+// Which rows of a table belong to a metric: those whose column has this text.
+struct Where {
+    std::string_view column, text;
+};
 
 struct Metric {
     std::string_view name, help, table;
     How how;
-    // Column that is summed up, or whose last value is the result.
+    // Column that is summed up, whose last value is the result, or whose range is.
     std::string_view value;
     // Columns that become labels, after the labels source, host and pmu.
     std::array<std::string_view, 5> labels{};
     // Columns that become labels with the values of the newest row. They do not distinguish series.
     std::array<std::string_view, 2> newest{};
+    Where where{};
+    Type type = Type::kGauge;
 };
+// There is a metric per kind of traffic, because totals include the local and remote traffic.
+constexpr Metric traffic(std::string_view name, std::string_view help, std::string_view event)
+{
+    return {name,           help,
+            "cache_qos",    How::kLast,
+            "bytes",        {"kind", "monitor", "life", "domain"},
+            {"name", "id"}, {"event", event},
+            Type::kCounter};
+}
+
 constexpr Metric kMetrics[] = {
-    {"pmukit_cache_qos_bytes",
-     "Newest value of a monitor: occupancy, or a sum since it began",
+    {"pmukit_cache_qos_occupancy_bytes",
+     "Newest L3 occupancy of a monitor",
      "cache_qos",
      How::kLast,
      "bytes",
-     {"kind", "monitor", "life", "domain", "event"},
-     {"name", "id"}},
+     {"kind", "monitor", "life", "domain"},
+     {"name", "id"},
+     {"event", "llc_occupancy"}},
+    traffic("pmukit_cache_qos_traffic_bytes", "Memory traffic of a monitor since it began",
+            "total_bytes"),
+    traffic("pmukit_cache_qos_local_traffic_bytes",
+            "Memory traffic of a monitor with the memory of its node", "local_bytes"),
+    traffic("pmukit_cache_qos_remote_traffic_bytes",
+            "Memory traffic of a monitor with the memory of other nodes", "remote_bytes"),
     {"pmukit_cxl_hmu_accesses", "Accesses that hot-list entries represent", "cxl_hmu", How::kSum,
      "accesses"},
     {"pmukit_cxl_hmu_entries", "Hot-list entries", "cxl_hmu", How::kRows, ""},
@@ -68,6 +94,10 @@ constexpr Metric kMetrics[] = {
 constexpr Metric kLossCount{"pmukit_losses",
                             "Number of reported losses of a PMU; 0: nothing is known to be lost",
                             "losses", How::kRows, ""};
+// Rates are sums divided by this.
+constexpr Metric kRecordedTime{"pmukit_recorded_seconds",
+                               "Time from the first to the last row of a PMU", "", How::kSpan,
+                               "time_ns"};
 constexpr Origin kCommonLabels[] = {kSource, kHost, kPmu};
 
 // Maximum number of series. Each series stays in memory, and no plausible machine has this many.
@@ -83,6 +113,14 @@ std::string label_text(std::string_view text)
     return to;
 }
 
+bool belongs(const Where &where, const Table &table, Values row)
+{
+    if (where.column.empty())
+        return true;
+    const Value &value = row[column_of(table, where.column)];
+    return value.known && value.text() == where.text;
+}
+
 class OpenMetrics final : public Writer {
 public:
     explicit OpenMetrics(TextFile file) : file_(std::move(file)) {}
@@ -94,6 +132,7 @@ public:
 private:
     struct Series {
         uint64_t value = 0;
+        uint64_t least = UINT64_MAX;  // of How::kSpan
         std::string newest;
     };
 
@@ -104,6 +143,7 @@ private:
     Series &series_of(const Metric &metric, const std::string &labels);
     // labels: the labels source, host and pmu of the row
     void add(const Metric &metric, const Table &table, Values row, std::string labels);
+    static std::string text_of(const Metric &metric, const Series &series);
     void write(const Metric &metric);
 
     TextFile file_;
@@ -148,14 +188,22 @@ OpenMetrics::Series &OpenMetrics::series_of(const Metric &metric, const std::str
 
 void OpenMetrics::add(const Metric &metric, const Table &table, Values row, std::string labels)
 {
+    if (!belongs(metric.where, table, row))
+        return;
     add_labels(metric.labels, table, row, labels);
     const Value value =
         metric.how == How::kRows ? Value(uint64_t{1}) : row[column_of(table, metric.value)];
     if (!value.known)
         return;
     Series &series = series_of(metric, labels);
-    series.value =
-        metric.how == How::kLast ? value.number() : add_or_max(series.value, value.number());
+    const uint64_t number = value.number();
+    if (metric.how == How::kLast)
+        series.value = number;
+    else if (metric.how == How::kSpan)
+        series.value = std::max(series.value, number);
+    else
+        series.value = add_or_max(series.value, number);
+    series.least = std::min(series.least, number);
     series.newest.clear();
     add_labels(metric.newest, table, row, series.newest);
 }
@@ -169,6 +217,7 @@ void OpenMetrics::rows(const Table &table, Values common, Values rest)
     std::string origin;
     for (const Origin column : kCommonLabels)
         add_label(table.columns[column], row_[column], origin);
+    add(kRecordedTime, table, row_, origin);
     const size_t width = row_.size() - common.size();
     series_of(kLossCount, origin).value += table.name == kLossCount.table ? rest.size() / width : 0;
     for (size_t at = 0; at < rest.size() && state_; at += width) {
@@ -180,18 +229,32 @@ void OpenMetrics::rows(const Table &table, Values common, Values rest)
     }
 }
 
+std::string OpenMetrics::text_of(const Metric &metric, const Series &series)
+{
+    if (metric.how != How::kSpan)
+        return std::to_string(series.value);
+    constexpr uint64_t kSecond_ns = 1000000000;
+    const uint64_t span_ns = series.value - series.least;
+    return fmt::format("{}.{:09}", span_ns / kSecond_ns, span_ns % kSecond_ns);
+}
+
 void OpenMetrics::write(const Metric &metric)
 {
     const auto known = series_.find(&metric);
     if (known == series_.end())
         return;
     const std::string name(metric.name);
-    file_.text("# HELP " + name + " " + std::string(metric.help) + "\n# TYPE " + name + " gauge\n");
+    const bool is_counter = metric.type == Type::kCounter;
+    file_.text("# HELP " + name + " " + std::string(metric.help) + "\n# TYPE " + name +
+               (is_counter ? " counter\n" : " gauge\n"));
+    for (const std::string_view unit : {"bytes", "seconds"})
+        if (name.ends_with("_" + std::string(unit)))
+            file_.text("# UNIT " + name + " " + std::string(unit) + "\n");
     for (const auto &[labels, series] : known->second) {
         const char *between = labels.empty() || series.newest.empty() ? "" : ",";
         const std::string all = labels + between + series.newest;
-        file_.text(name + (all.empty() ? "" : "{" + all + "}") + " " +
-                   std::to_string(series.value) + "\n");
+        file_.text(name + (is_counter ? "_total" : "") + (all.empty() ? "" : "{" + all + "}") +
+                   " " + text_of(metric, series) + "\n");
     }
 }
 
@@ -201,6 +264,7 @@ Result<void> OpenMetrics::finish()
         series_of(kLossCount, "");
     for (const Metric &metric : kMetrics)
         write(metric);
+    write(kRecordedTime);
     write(kLossCount);
     file_.text("# EOF\n");
     return file_.finish();

@@ -312,17 +312,17 @@ TEST_P(ExportCase, PerfettoHasOneEventPerRow)
         EXPECT_EQ(instants[table], all.size()) << table;
 }
 
-// Checks the grammar of OpenMetrics 1.0: gauges of whole numbers, and adjacent samples of each
-// metric family.
+// Checks the grammar of OpenMetrics 1.0: adjacent samples of each metric family, samples of
+// counters end in _total, and the name of a family ends in its unit.
 TEST_P(ExportCase, OpenMetricsIsValidAndHasTheRowCounts)
 {
     const Rows rows = of_jsonl(exported("jsonl", recording()));
     const std::string text = content_of(exported("openmetrics", recording()));
     const std::regex sample(
-        R"re(([a-z_]+)(\{[a-z_]+="([^"\\\n]|\\[\\"n])*"(,[a-z_]+="([^"\\\n]|\\[\\"n])*")*\})? (\d+))re");
+        R"re(([a-z_]+)(\{[a-z_]+="([^"\\\n]|\\[\\"n])*"(,[a-z_]+="([^"\\\n]|\\[\\"n])*")*\})? (\d+)(\.\d{9})?)re");
     std::set<std::string> families, series;
     std::map<std::string, uint64_t> sums;
-    std::string family;
+    std::string family, suffix;
     std::istringstream in(text);
     std::string line, last;
     for (; std::getline(in, line); last = line) {
@@ -335,12 +335,23 @@ TEST_P(ExportCase, OpenMetricsIsValidAndHasTheRowCounts)
             continue;
         }
         if (line.starts_with("# TYPE ")) {
-            EXPECT_EQ(line, "# TYPE " + family + " gauge");
+            const bool is_counter = line == "# TYPE " + family + " counter";
+            EXPECT_TRUE(is_counter || line == "# TYPE " + family + " gauge") << line;
+            EXPECT_EQ(is_counter, family.find("_traffic_") != family.npos) << line;
+            suffix = is_counter ? "_total" : "";
+            continue;
+        }
+        if (line.starts_with("# UNIT ")) {
+            const std::string unit = line.substr(line.rfind(' ') + 1);
+            EXPECT_EQ(line, "# UNIT " + family + " " + unit);
+            EXPECT_TRUE(family.ends_with("_" + unit)) << line;
+            EXPECT_TRUE(unit == "bytes" || unit == "seconds") << line;
             continue;
         }
         std::smatch parts;
         ASSERT_TRUE(std::regex_match(line, parts, sample)) << line;
-        EXPECT_EQ(parts[1], family);
+        EXPECT_EQ(parts[1], family + suffix);
+        EXPECT_EQ(parts[7].matched, family.ends_with("_seconds")) << line;
         EXPECT_TRUE(series.insert(line.substr(0, line.rfind(' '))).second) << line;
         sums[family] += std::stoull(parts[6]);
     }
