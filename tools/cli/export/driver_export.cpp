@@ -88,11 +88,12 @@ void RowsOut::rows(const Table &table, Values common, Values rest)
 }
 
 void RowsOut::stack(const Table &table, size_t event, const perfdata::SampleId &sample_id,
-                    std::span<const StackFrame> frames)
+                    std::span<const StackFrame> frames, uint64_t period)
 {
     if (stacks_ && (!only_ || only_ == &table))
         stacks_->stack({event, sample_id.pid.value_or(UINT32_MAX),
-                        sample_id.tid.value_or(UINT32_MAX), sample_id.time_ns.value_or(0), frames});
+                        sample_id.tid.value_or(UINT32_MAX), sample_id.time_ns.value_or(0), frames,
+                        period});
 }
 
 void RowsOut::put_loss(const Loss &loss, std::array<Value, exporter::kOriginColumns> &origin)

@@ -34,6 +34,7 @@ struct StackSample {
     uint32_t pid, tid;
     uint64_t time_ns;
     std::span<const StackFrame> frames;  // innermost first
+    uint64_t period = 1;                 // events that the sample represents
 };
 class StackSink {
 public:
@@ -70,7 +71,7 @@ public:
     void stacks_to(StackSink *sink) { stacks_ = sink; }
     // Sends the stack of a sample to the sink of stacks. `table` has the sample as a row.
     void stack(const exporter::Table &table, size_t event, const perfdata::SampleId &sample_id,
-               std::span<const StackFrame> frames);
+               std::span<const StackFrame> frames, uint64_t period = 1);
 
     const Recording &recording() const { return recording_; }
     // `names` has all threads of the recording, and must outlive this object. Without this call, as

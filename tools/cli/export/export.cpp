@@ -9,8 +9,8 @@
 
 #include "cli/drivers.hpp"
 #include "cli/drivers/hisi_ptt/layout.hpp"
-#include "cli/export/folded.hpp"
 #include "cli/export/samples.hpp"
+#include "cli/export/stacks.hpp"
 #include "console/temp_file.hpp"
 #include "export/folder.hpp"
 #include "export/writer.hpp"
@@ -217,21 +217,21 @@ std::string skipped_text(const Recording &recording, uint64_t bytes)
 std::string hidden_losses(const ExportOptions &options, const RowsOut &out)
 {
     const auto losses = out.counts().find(exporter::find_table("losses"));
-    const bool all = options.driver.empty() && options.format != kFoldedFormat;
+    const bool all = options.driver.empty() && !find_stack_format(options.format);
     if (all || options.driver == "losses" || losses == out.counts().end())
         return {};
     return fmt::format("{}: data is missing: see the {} rows of --driver losses", options.input,
                        losses->second);
 }
 
-void print_counts(const ExportOptions &options, const RowsOut &out, const Folded *folded,
+void print_counts(const ExportOptions &options, const RowsOut &out, const StackWriter *stacks,
                   Output &to)
 {
     if (is_standard_output(options.output))
         return;
-    if (folded) {
-        to.print("{}: {} stacks of {} samples\n", options.output, folded->stacks(),
-                 folded->samples());
+    if (stacks) {
+        to.print("{}: {} stacks of {} samples\n", options.output, stacks->stacks(),
+                 stacks->samples());
         return;
     }
     for (const auto &table : exporter::tables())
@@ -240,22 +240,22 @@ void print_counts(const ExportOptions &options, const RowsOut &out, const Folded
                 to.print("{}: {} rows of {}\n", options.output, count->second, table.name);
 }
 
-// The writer of the format. If the format is folded, `folded` points to the same writer, because
-// that writer also is the sink of stacks; if not, it is nullptr.
+// The writer of the format. If it is a format of stacks, `stacks` points to the same writer,
+// because that writer also is the sink of stacks; if not, it is nullptr.
 struct Target {
     std::unique_ptr<exporter::Writer> writer;
-    Folded *folded = nullptr;
+    StackWriter *stacks = nullptr;
 };
 
 Result<Target> make_target(const ExportOptions &options, const Recording &recording,
                            const std::optional<std::string> &id, Names &names)
 {
-    if (options.format == kFoldedFormat) {
-        Result<std::unique_ptr<Folded>> folded = Folded::make(options, recording, names);
-        if (!folded)
-            return folded.error();
-        Folded *known = folded->get();
-        return Target{std::move(*folded), known};
+    if (const StackFormat *format = find_stack_format(options.format)) {
+        Result<std::unique_ptr<StackWriter>> stacks = format->make(options, recording, names);
+        if (!stacks)
+            return stacks.error();
+        StackWriter *known = stacks->get();
+        return Target{std::move(*stacks), known};
     }
     exporter::WriterResult writer =
         exporter::find_format(options.format)->make(output_of(options, recording, id));
@@ -289,8 +289,9 @@ Result<void> check_output(const ExportOptions &options)
     const exporter::Format *format = exporter::find_format(options.format);
     if (options.output == "-" && format && !format->to_stream)
         return Error{Errc::kUsage, options.format + " does not go to standard output: name a file"};
+    const StackFormat *stacks = find_stack_format(options.format);
     const Replaceable over = format ? Replaceable{format->name, format->is_one}
-                                    : Replaceable{kFoldedFormat, Folded::is_one};
+                                    : Replaceable{stacks->name, stacks->is_one};
     if (Result<void> begun =
             begin_output(options.output, {options.input, options.kallsyms}, over, options.force);
         !begun)
@@ -362,9 +363,9 @@ Result<int> run_export(const ExportOptions &options, Output &to)
     if (!can_be_read_once_only(options.input))
         out.name_by(names);
     out.only(exporter::find_table(options.driver));
-    if (target->folded) {
-        target->folded->name_by(out.threads());
-        out.stacks_to(target->folded);
+    if (target->stacks) {
+        target->stacks->name_by(out.threads());
+        out.stacks_to(target->stacks);
     }
     out.describe_recording();
     Everything everything(out, std::move(*wanted), functions);
@@ -382,7 +383,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
     lose_at_end(*recording, *totals, out);
     if (Result<void> done = writer.finish(); !done)
         return done.error();
-    print_counts(options, out, target->folded, to);
+    print_counts(options, out, target->stacks, to);
     if (const std::string hidden = hidden_losses(options, out); !hidden.empty())
         warn(hidden);
     say_nothing_recorded(*recording, *totals);

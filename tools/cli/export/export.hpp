@@ -25,7 +25,6 @@ struct ExportOptions {
     bool force = false;                 // see begin_output()
 };
 
-// This format is not in tools/export, because stacks are not rows.
 constexpr const char *kFoldedFormat = "folded";
 
 Result<int> run_export(const ExportOptions &options, Output &out);

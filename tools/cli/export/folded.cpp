@@ -11,8 +11,6 @@
 namespace pmukit::cli {
 namespace {
 
-constexpr size_t kNodeBytes = 64;  // estimated overhead of a map node, in bytes
-
 // Replaces semicolons, which separate frames, and characters that would break lines or that a
 // terminal must not get.
 std::string as_frame(std::string_view name)
@@ -22,26 +20,16 @@ std::string as_frame(std::string_view name)
     return frame;
 }
 
-// Name of a frame without a symbol, as in stackcollapse-perf.pl: [libc.so.6], [unknown]. It has no
-// address, so that such frames of a flame graph are one.
-std::string nameless_frame(decode::imc::Mode mode, const std::string &object)
-{
-    if (mode != decode::imc::Mode::kKernel && mode != decode::imc::Mode::kUser)
-        return "[guest]";
-    if (object.empty())
-        return "[unknown]";
-    return object.starts_with('[') ? object : '[' + std::string(base_name(object)) + ']';
-}
-
 }  // namespace
 
-Result<std::unique_ptr<Folded>> Folded::make(const ExportOptions &options,
-                                             const Recording &recording, Names &names)
+Result<std::unique_ptr<StackWriter>> Folded::make(const ExportOptions &options,
+                                                  const Recording &recording, Names &names)
 {
     Result<exporter::TextFile> file = exporter::TextFile::create(options.output);
     if (!file)
         return file.error();
-    return std::make_unique<Folded>(std::move(*file), recording, names);
+    return std::unique_ptr<StackWriter>(
+        std::make_unique<Folded>(std::move(*file), recording, names));
 }
 
 bool Folded::is_one(std::string_view front)
@@ -55,32 +43,16 @@ bool Folded::is_one(std::string_view front)
     });
 }
 
-void Folded::stack(const StackSample &sample)
-{
-    const auto [at, fresh] =
-        stacks_.try_emplace(Stack{sample.event,
-                                  sample.pid,
-                                  sample.tid,
-                                  threads_->since_ns(sample.pid, sample.tid, sample.time_ns),
-                                  {sample.frames.begin(), sample.frames.end()}});
-    Seen &seen = at->second;
-    seen.samples++;
-    seen.first_ns = fresh ? sample.time_ns : std::min(seen.first_ns, sample.time_ns);
-    samples_++;
-    if (fresh)
-        stack_bytes_ += sizeof(*at) + kNodeBytes + sample.frames.size_bytes();
-    if (stack_bytes_ > kMostBytes)
-        name_stacks();
-}
-
 const std::string &Folded::outermost(size_t event)
 {
     const auto [at, fresh] = outermost_.try_emplace(event);
     if (!fresh)
         return at->second;
-    if (const std::optional<std::string> source = recording_.source(event))
+    if (event_names_.empty())
+        look_at_events();
+    if (const std::optional<std::string> source = recording().source(event))
         at->second = "source=" + *source + ';';
-    const std::vector<perfdata::Event> &events = recording_.reader().events();
+    const std::vector<perfdata::Event> &events = recording().reader().events();
     const std::string name = event < events.size() ? perfdata::name_of(events[event]) : "unknown";
     if (event_names_.size() > 1 || (event_names_.size() == 1 && !event_names_.contains(name)))
         at->second += as_frame(name) + ';';
@@ -89,7 +61,7 @@ const std::string &Folded::outermost(size_t event)
 
 void Folded::look_at_events()
 {
-    for (const perfdata::Event &event : recording_.reader().events())
+    for (const perfdata::Event &event : recording().reader().events())
         if (event_names_.size() < 2 && !perfdata::is_dummy(event.attr))
             event_names_.insert(perfdata::name_of(event));
 }
@@ -97,11 +69,9 @@ void Folded::look_at_events()
 void Folded::put_frame(const Stack &stack, const StackFrame &at, const Seen &seen,
                        Explainer &explainer, std::string &line)
 {
-    const NamedFrames &found =
-        explainer.frames_at(stack.pid, at.mode, at.ip, seen.first_ns, is_in_kernel(stack.frames));
+    const NamedFrames &found = explain(stack, at, seen, explainer);
     const std::vector<NamedFrame> &frames = found.frames;
     const std::string &symbol = frames.back().symbol;
-    names_.count(at.mode, found, seen.samples);
     line += ';' + as_frame(symbol.empty() ? nameless_frame(at.mode, found.object) : symbol);
     if (at.mode == decode::imc::Mode::kKernel)
         line += "_[k]";
@@ -111,27 +81,20 @@ void Folded::put_frame(const Stack &stack, const StackFrame &at, const Seen &see
 
 std::string Folded::line_of(const Stack &stack, const Seen &seen, Explainer &explainer)
 {
-    const std::string_view command = threads_->command(stack.tid, seen.first_ns);
-    std::string line = outermost(stack.event) + as_frame(command.empty() ? "[unknown]" : command);
+    std::string line = outermost(stack.event) + as_frame(command(stack, seen));
     for (size_t i = stack.frames.size(); i-- > 0;)
         put_frame(stack, stack.frames[i], seen, explainer, line);
     return line;
 }
 
-void Folded::name_stacks()
+void Folded::write(const Stack &stack, const Seen &seen, Explainer &explainer)
 {
-    Explainer explainer = names_.explainer(*threads_);
-    look_at_events();
-    for (const auto &[stack, seen] : stacks_) {
-        const auto [at, fresh] = lines_.try_emplace(line_of(stack, seen, explainer));
-        at->second += seen.samples;
-        if (fresh)
-            line_bytes_ += sizeof(*at) + kNodeBytes + at->first.size();
-        if (line_bytes_ > kMostBytes)
-            write_lines();
-    }
-    stacks_.clear();
-    stack_bytes_ = 0;
+    const auto [at, fresh] = lines_.try_emplace(line_of(stack, seen, explainer));
+    at->second += seen.samples;
+    if (fresh)
+        line_bytes_ += sizeof(*at) + kNodeBytes + at->first.size();
+    if (line_bytes_ > kMostBytes)
+        write_lines();
 }
 
 void Folded::write_lines()
@@ -145,7 +108,7 @@ void Folded::write_lines()
 
 Result<void> Folded::finish()
 {
-    name_stacks();
+    write_stacks();
     write_lines();
     return file_.finish();
 }

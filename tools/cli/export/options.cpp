@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/export/export.hpp"
+#include "cli/export/stacks.hpp"
 #include "export/writer.hpp"
 
 namespace pmukit::cli {
@@ -24,14 +25,16 @@ std::string about_formats()
     std::string text = "Formats:\n";
     for (const exporter::Format &format : exporter::formats())
         text += fmt::format("  {:<12} {}\n", format.name, format.meaning);
-    return text + fmt::format("  {:<12} folded stacks of imc and other samples, for flame graphs\n",
-                              kFoldedFormat);
+    for (const StackFormat &format : stack_formats())
+        text += fmt::format("  {:<12} {}\n", format.name, format.meaning);
+    return text;
 }
 
 std::vector<std::string> format_names()
 {
     std::vector<std::string> names = names_of(exporter::formats());
-    names.emplace_back(kFoldedFormat);
+    for (std::string &name : names_of(stack_formats()))
+        names.push_back(std::move(name));
     return names;
 }
 

@@ -88,7 +88,7 @@ void SampleRows::put(const EventSample &sample)
         return;
     const perfdata::SampleId &sample_id = sample.sample.sample_id;
     if (!sample.frames.empty())
-        out_.stack(table, sample.event, sample_id, sample.frames);
+        out_.stack(table, sample.event, sample_id, sample.frames, sample.period);
     if (!out_.wants(table))
         return out_.count(table);
     std::array<Value, exporter::kOriginColumns> common;

@@ -320,6 +320,7 @@ const Case kCases[] = {
     {"export --format perfetto -i good.data -o text", kUsage, "is not perfetto"},
     {"export --format openmetrics -i good.data -o text", kUsage, "is not openmetrics"},
     {"export --format folded -i good.data -o text", kUsage, "is not folded"},
+    {"export --format pprof -i good.data -o text", kUsage, "is not pprof"},
     {"tune --save text", kUsage, "is not a file of tune --save"},
     {"qualify imc --bundle text", kUsage, "is not a compressed archive"},
     {"cut -i good.data -o empty", kGood, nullptr},
@@ -420,6 +421,7 @@ const Case kCases[] = {
     {"export -i good.data --openmetrics -o new", kGood, nullptr},
     {"export -i good.data --format ctf -o new", kGood, nullptr},
     {"export -i good.data --format folded -o new", kGood, nullptr},
+    {"export -i good.data --format pprof -o new", kGood, nullptr},
 #ifdef PMUKIT_PARQUET
     {"export -i good.data --format parquet -o new", kGood, nullptr},
 #else

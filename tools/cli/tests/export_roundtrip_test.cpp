@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -20,6 +21,7 @@
 #include "base/test_folder.hpp"
 #include "cli/export/export.hpp"
 #include "cli/tests/csv_records.hpp"
+#include "cli/tests/profile.hpp"
 #include "encode/encode.hpp"
 #include "export/writer.hpp"
 
@@ -162,7 +164,7 @@ Rows sorted(Rows rows)
     return rows;
 }
 
-class ExportCase : public testing::TestWithParam<std::string> {
+class ExportCase : public ::testing::TestWithParam<std::string> {
 protected:
     void SetUp() override
     {
@@ -194,7 +196,7 @@ protected:
     TestFolder folder_;
     Result<int> status_ = 0;
 };
-INSTANTIATE_TEST_SUITE_P(All, ExportCase, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(All, ExportCase, ::testing::ValuesIn(cases()),
                          [](const auto &name) { return name.param; });
 
 TEST_P(ExportCase, HasTheSameRowsInEveryFormat)
@@ -282,6 +284,56 @@ TEST_P(ExportCase, CsvFolderDescribesItsColumns)
             line++;
         }
     EXPECT_EQ(line, records.size());
+}
+
+// Samples and their periods by command, address and event. The event of imc is trace_imc, and each
+// of its samples is one event.
+using Sums = std::map<std::array<std::string, 3>, std::pair<uint64_t, uint64_t>>;
+
+Sums sums_of(const Rows &rows)
+{
+    Sums sums;
+    const auto add = [&](const Fields &row, const std::string &event, uint64_t period) {
+        const auto comm = row.find("comm");
+        auto &sum = sums[{comm == row.end() ? "[unknown]" : comm->second, row.at("ip"), event}];
+        sum.first++;
+        sum.second += period;
+    };
+    for (const auto &[table, all] : rows)
+        for (const Fields &row : all)
+            if (table == "imc")
+                add(row, "trace_imc", 1);
+            else if (table == "samples")
+                add(row, row.at("event"), std::stoull(row.at("period")));
+    return sums;
+}
+
+Sums sums_of(const testing::Profile &profile)
+{
+    Sums sums;
+    for (const testing::ProfileSample &sample : profile.samples)
+        for (const std::string &type : profile.types) {
+            const uint64_t period = sample.values.at(type);
+            if (type == "samples" || period == 0)
+                continue;
+            auto &sum =
+                sums[{sample.texts.at("comm"), fmt::format("{:#x}", sample.stack.at(0).address),
+                      type.starts_with("trace_imc") ? "trace_imc" : type}];
+            sum.first += sample.values.at("samples");
+            sum.second += period;
+        }
+    return sums;
+}
+
+TEST_P(ExportCase, PprofHasTheSamplesOfTheRows)
+{
+    const Rows rows = of_jsonl(exported("jsonl", recording()));
+    const std::string bytes = content_of(exported("pprof", recording()));
+    const testing::Profile profile = testing::ProfileReader::read(bytes);
+    EXPECT_EQ(sums_of(profile), sums_of(rows));
+    EXPECT_EQ(profile.comments, (std::vector<std::string>{"pmukit", "source=model"}));
+    const Fields &about = rows.at("recording").at(0);
+    EXPECT_EQ(profile.time_ns, about.contains("wall_ns") ? std::stoull(about.at("wall_ns")) : 0);
 }
 
 // Each row must be one instant event, on a track that has a name.
