@@ -13,6 +13,7 @@ extern "C" {
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -785,11 +786,34 @@ TEST_F(CacheQosRead, R36_busy_backend_skips_read_without_an_error)
     EXPECT_EQ(sample(1).data[CACHE_QOS_OCCUPANCY], 77u);
 }
 
+std::string contents(const char *path)
+{
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Pairs of a figure and its budget in us, from each match of `rule`
+std::map<std::string, std::string> budgets(const std::string &text, const char *rule)
+{
+    std::map<std::string, std::string> found;
+    const std::regex each(rule);
+    for (std::sregex_iterator match(text.begin(), text.end(), each), end; match != end; ++match)
+        found[(*match)[1]] = (*match)[2];
+    return found;
+}
+
+TEST(CacheQosPage, has_each_figure_and_budget_of_the_bench)
+{
+    const auto of_bench =
+        budgets(contents(CACHE_QOS_BENCH), R"re(report\("(\w+)",[^;]* (\d+)\);)re");
+    EXPECT_EQ(budgets(contents(CACHE_QOS_PAGE), R"re(\n(\w+) +(\d+) us +\d+ us )re"), of_bench);
+    EXPECT_EQ(of_bench.at("irqs_off"), "50");
+}
+
 // The section on limitations must mention each source of error that the requirements name.
 TEST(CacheQosPage, R65_documents_limitations_of_values)
 {
-    std::ifstream file(CACHE_QOS_PAGE);
-    const std::string page{std::istreambuf_iterator<char>(file), {}};
+    const std::string page = contents(CACHE_QOS_PAGE);
     const size_t begin = page.find("What the numbers are not\n====");
     ASSERT_NE(begin, std::string::npos);
     const std::string limits = page.substr(begin, page.find("\nRequirements\n", begin) - begin);
