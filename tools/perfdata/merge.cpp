@@ -27,8 +27,10 @@ namespace pmukit::perfdata {
 namespace {
 
 constexpr size_t kMaxHosts = 512;
-constexpr uint32_t kThreadsPerHost = uint32_t{1} << 22;  // PID_MAX_LIMIT of Linux
-constexpr uint32_t kRingsPerInput = uint32_t{1} << 20;
+constexpr uint64_t kThreadsPerHost = uint64_t{1} << 22;  // PID_MAX_LIMIT of Linux
+constexpr uint64_t kRingsPerInput = uint64_t{1} << 20;
+// A cgroup id has a generation above its lower 32 bits: 2^16 generations fit.
+constexpr uint64_t kCgroupsPerHost = uint64_t{1} << 48;
 constexpr size_t kMaxInputs = (uint64_t{1} << 32) / kRingsPerInput;
 constexpr uint32_t kCpusUnknown = 8192;  // NR_CPUS of the largest kernels, if NRCPUS is missing
 constexpr size_t kLeastWaitingBytes = size_t{2} << 20;  // least memory for records of one input
@@ -421,14 +423,15 @@ void Merge::find_hosts()
             cpus_.push_back(0);
         }
         cpus_[input.host] = std::max(cpus_[input.host], cpus_of(input.reader));
-        input.translation.rings = {static_cast<uint32_t>(i) * kRingsPerInput, kRingsPerInput};
+        input.translation.rings = {i * kRingsPerInput, kRingsPerInput};
         input.translation.all_ids = &used_ids_;
     }
     if (hosts_.size() < 2)
         return;
     for (Input &input : inputs_) {
         Translation &to = input.translation;
-        to.threads = {static_cast<uint32_t>(input.host) * kThreadsPerHost, kThreadsPerHost};
+        to.threads = {input.host * kThreadsPerHost, kThreadsPerHost};
+        to.cgroups = {input.host * kCgroupsPerHost, kCgroupsPerHost};
         to.cpus.size = cpus_[input.host];
         for (size_t host = 0; host < input.host; host++)
             to.cpus.shift += cpus_[host];

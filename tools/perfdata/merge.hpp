@@ -3,8 +3,8 @@
 //
 // Recordings of one host (by its name) are combined without changes. If there are several hosts,
 // the name of the host is appended to PMUs and events ("cxl_hmu_mem0.0.0@green"), and the threads,
-// CPUs and rings of all hosts but the first get new numbers. Conflicting event ids and PMU types
-// are renumbered.
+// CPUs, rings and cgroups of all hosts but the first get new numbers. Conflicting event ids and PMU
+// types are renumbered.
 //
 // perf finds the event of a record by an id at one place (PERF_SAMPLE_IDENTIFIER), which it does
 // not record for a single event. The merge adds it. It also adds an ID_INDEX for AUX buffers: they
@@ -35,7 +35,8 @@ struct MergedInput {
     ClockRelation clock = ClockRelation::kReference;
     int64_t shift_ns = 0;       // added to the times of this input
     uint64_t late_records = 0;  // records that are out of order because memory is limited
-    // Records that were left out because a thread, CPU, ring or event id is not one of the host.
+    // Records that were left out because a thread, CPU, ring, cgroup or event id is not one of the
+    // host.
     uint64_t foreign_records = 0;
 };
 

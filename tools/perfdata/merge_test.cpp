@@ -41,6 +41,7 @@ struct Host {
     uint64_t kernel_at = 0;  // address of the kernel's map; 0: no map
     uint32_t cpus = 4;
     uint32_t thread = 100, on_cpu = 2;  // of the samples
+    uint64_t cgroup = 0;                // id of a CGROUP record; 0: no record
     bool names_buffer = true;           // the AUX buffer has the event id, as pmukit writes it
 };
 
@@ -96,6 +97,14 @@ protected:
             .put(uint64_t{0});
         trailer(comm, host.times.front());
         ASSERT_TRUE(to->records(comm.bytes()));
+        if (host.cgroup) {
+            Packer cgroup(order);
+            cgroup.record_header(PERF_RECORD_CGROUP, 0, 8 + 16 + trailer_bytes)
+                .put(host.cgroup)
+                .put(as_bytes(std::string_view("/system", 8)));
+            trailer(cgroup, host.times.front());
+            ASSERT_TRUE(to->records(cgroup.bytes()));
+        }
         for (uint64_t time : host.times) {
             Packer sample(order);
             sample.record_header(PERF_RECORD_SAMPLE, 0, 8 + trailer_bytes);
@@ -450,6 +459,34 @@ TEST_P(MergeTest, NumbersThatNoHostHasDoNotReachAnotherHost)
     for (const MergedInput &input : *merged)
         foreign.push_back(input.foreign_records);
     EXPECT_EQ(foreign, (std::vector<uint64_t>{1, 1, 1, 0, 0, 0}));
+}
+
+TEST_P(MergeTest, CgroupsOfEachHostHaveTheirOwnIds)
+{
+    constexpr uint64_t kIdsOfAHost = uint64_t{1} << 48;
+    const auto write_one = [this](std::string name, uint64_t time, uint64_t cgroup) {
+        Host host{std::move(name), "hmu0", {time}, {}};
+        host.cgroup = cgroup;
+        write(host);
+    };
+    const auto ids = [this] {
+        std::vector<uint64_t> found;
+        Result<Reader> reader = read_merged();
+        for (Record record; reader->next(record);)
+            if (record.type == PERF_RECORD_CGROUP)
+                found.push_back(load<uint64_t>(record.body.data(), GetParam()));
+        return found;
+    };
+    write_one("green", 10, 5);
+    write_one("green", 20, 5);
+    ASSERT_TRUE(merge());
+    EXPECT_EQ(ids(), (std::vector<uint64_t>{5, 5})) << "one host";
+    write_one("blue", 30, 5);
+    write_one("green", 40, kIdsOfAHost + 5);
+    const auto merged = merge();
+    ASSERT_TRUE(merged) << merged.error().message;
+    EXPECT_EQ(ids(), (std::vector<uint64_t>{5, 5, kIdsOfAHost + 5}));
+    EXPECT_EQ((*merged)[3].foreign_records, 1U) << "this id would be that of blue";
 }
 
 TEST_P(MergeTest, ThreadsAndCpusOfASingleHostAreNotLimited)

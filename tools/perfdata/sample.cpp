@@ -392,6 +392,21 @@ std::optional<size_t> trailer_id_position(uint64_t sample_type)
     return kWord + words_before({PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU}, sample_type);
 }
 
+std::optional<size_t> sample_cgroup_position(Bytes body, const Attr &attr, std::endian order)
+{
+    if (!(attr.sample_type & PERF_SAMPLE_CGROUP))
+        return std::nullopt;
+    Attr before = attr;  // reads the fields before the cgroup id, which have any length
+    before.sample_type &= ~(PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE |
+                            PERF_SAMPLE_CODE_PAGE_SIZE | PERF_SAMPLE_AUX);
+    Walk in(body, order);
+    Sample unused;
+    read_front(in, before.sample_type, unused);
+    read_middle(in, before, unused);
+    read_back(in, before, unused);
+    return in.left() < kWord ? std::nullopt : std::optional(body.size() - in.left());
+}
+
 std::optional<size_t> sample_time_position(uint64_t sample_type)
 {
     if (!(sample_type & PERF_SAMPLE_TIME))

@@ -163,7 +163,9 @@ size_t trailer_bytes(const Attr &attr);
 // nullopt: no id.
 std::optional<size_t> sample_id_position(uint64_t sample_type);
 std::optional<size_t> trailer_id_position(uint64_t sample_type);
-// Byte offset of the time, counted in the same way.
+// Byte offset of the cgroup id in this sample. nullopt: the sample has none, or is too short.
+std::optional<size_t> sample_cgroup_position(Bytes body, const Attr &attr, std::endian order);
+// Byte offset of the time, counted as that of the id.
 std::optional<size_t> sample_time_position(uint64_t sample_type);
 std::optional<size_t> trailer_time_position(uint64_t sample_type);
 

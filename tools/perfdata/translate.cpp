@@ -12,7 +12,7 @@ namespace pmukit::perfdata {
 namespace {
 
 // kStream: the id of the kernel's event, which for an inherited event is not in the header.
-enum class Kind { kId, kStream, kThread, kCpu, kRing, kTime };
+enum class Kind { kId, kStream, kThread, kCpu, kRing, kCgroup, kTime };
 
 struct Field {
     uint32_t type;
@@ -52,6 +52,7 @@ constexpr Field kFields[] = {
     {PERF_RECORD_SWITCH_CPU_WIDE, 4, Kind::kThread},
     {PERF_RECORD_NAMESPACES, 0, Kind::kThread},
     {PERF_RECORD_NAMESPACES, 4, Kind::kThread},
+    {PERF_RECORD_CGROUP, 0, Kind::kCgroup},
     {kHeaderBuildId, 0, Kind::kThread},
     {kEventUpdate, 8, Kind::kId},
     {kAuxtrace, 16, Kind::kId},  // event id from pmukit's writer; no id in other files
@@ -80,6 +81,8 @@ public:
             case Kind::kId:
             case Kind::kStream:
                 return word(at, [&](uint64_t id) { return id_of(id, kind); });
+            case Kind::kCgroup:
+                return word(at, [&](uint64_t id) { return id == 0 ? id : in(to.cgroups, id); });
             case Kind::kTime:
                 return word(at, [&to](uint64_t time) {
                     return time == 0 || time == UINT64_MAX ? time : time + to.time_shift_ns;
@@ -111,10 +114,11 @@ private:
         valid_ = valid_ && (!taken || kind == Kind::kStream);
         return found ? *found : id;
     }
-    uint32_t in(const Translation::Range &range, uint32_t number)
+    template <typename T>
+    T in(const Translation::Range &range, T number)
     {
         valid_ = valid_ && number < range.size;
-        return number + range.shift;
+        return static_cast<T>(number + range.shift);
     }
     bool fits(size_t at, size_t bytes) const
     {
@@ -224,6 +228,8 @@ bool translate(uint32_t type, std::span<std::byte> body, const Attr &attr, std::
         const size_t end = patch_words(patch, 0, kSampleWords, attr.sample_type);
         if (attr.sample_type & PERF_SAMPLE_READ)
             patch_counts(patch, end, attr.read_format);
+        if (const auto at = sample_cgroup_position(body, attr, order))
+            patch.field(*at, Kind::kCgroup);
     } else {
         if (type == PERF_RECORD_READ)
             patch_counts(patch, 8, attr.read_format);

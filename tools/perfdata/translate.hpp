@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Numbers in a record that are only valid in its own machine and recording: event ids, threads,
-// CPUs, rings, times. A merge replaces them in place.
+// CPUs, rings, cgroups, times. A merge replaces them in place.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace pmukit::perfdata {
 struct Translation {
     // Numbers 0 to size - 1 become shift to shift + size - 1.
     struct Range {
-        uint32_t shift = 0;
-        uint32_t size = UINT32_MAX;
+        uint64_t shift = 0;
+        uint64_t size = UINT64_MAX;
     };
     FlatMap<uint64_t> ids;  // old id -> new id, for every id in the header of the input
     // Every new id of every input; nullptr: a single input.
@@ -25,6 +25,7 @@ struct Translation {
     Range threads;  // threads 0 (idle) and -1 (none) stay as they are
     Range cpus;     // CPU -1 (any) stays -1
     Range rings;
+    Range cgroups;               // id 0 (none) stays 0
     uint64_t time_shift_ns = 0;  // added modulo 2^64 to every time except 0 and -1 (no time)
 };
 

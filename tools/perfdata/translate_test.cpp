@@ -25,6 +25,7 @@ protected:
         to_.threads.shift = 1000;
         to_.cpus.shift = 16;
         to_.rings.shift = 32;
+        to_.cgroups = {uint64_t{1} << 48, uint64_t{1} << 48};
         to_.time_shift_ns = 500;
     }
     // A word of two 32-bit halves, in the order of storage.
@@ -150,6 +151,27 @@ TEST_P(Translate, TranslatesEntriesOfAnIdIndex)
               (std::vector<uint64_t>{2, 107, 33, 19, UINT64_MAX, 9, 34, UINT64_MAX, 1020}));
 }
 
+// Layout of the samples: enum perf_event_type in linux/perf_event.h.
+TEST_P(Translate, ShiftsCgroupsOfRecordsAndSamples)
+{
+    constexpr uint64_t kShifted = 1ULL << 48 | 9;
+    EXPECT_EQ(translated(PERF_RECORD_CGROUP, {9, 9}), (std::vector<uint64_t>{kShifted, 9}));
+    EXPECT_EQ(translated(PERF_RECORD_CGROUP, {0, 9}), (std::vector<uint64_t>{0, 9}));
+    EXPECT_EQ(
+        translated(PERF_RECORD_SAMPLE, {5, 9, 9},
+                   attr_of(PERF_SAMPLE_IP | PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE, 0)),
+        (std::vector<uint64_t>{5, kShifted, 9}));
+    EXPECT_EQ(translated(PERF_RECORD_SAMPLE,
+                         {/* callchain */ 2, 9, 9, /* raw: 4 bytes */ halves(4, 9),
+                          /* physical address, cgroup */ 9, 9,
+                          /* page sizes */ 9, 9, /* AUX data */ 8, 9},
+                         attr_of(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_PHYS_ADDR |
+                                     PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE |
+                                     PERF_SAMPLE_CODE_PAGE_SIZE | PERF_SAMPLE_AUX,
+                                 0)),
+              (std::vector<uint64_t>{2, 9, 9, halves(4, 9), 9, kShifted, 9, 9, 8, 9}));
+}
+
 TEST_P(Translate, IdIndexWithATooLargeCountIsTranslatedToTheEndOfItsBody)
 {
     EXPECT_EQ(translated(kIdIndex, {uint64_t{1} << 60, 7, 1, 2, 3, 7, 1}),
@@ -183,6 +205,9 @@ TEST_P(Translate, NumbersOutsideOfTheirRangeAreRefused)
     EXPECT_FALSE(is_valid(kAuxtrace, {1, 1, 1, halves(100, 1), 1}));
     EXPECT_FALSE(is_valid(kAuxtrace, {1, 1, 1, halves(UINT32_MAX, 1), 1}));
     EXPECT_FALSE(is_valid(kIdIndex, {1, 7, 100, 1, 1}));
+    EXPECT_TRUE(is_valid(PERF_RECORD_CGROUP, {(1ULL << 48) - 1}));
+    EXPECT_FALSE(is_valid(PERF_RECORD_CGROUP, {1ULL << 48}));
+    EXPECT_FALSE(is_valid(PERF_RECORD_SAMPLE, {1ULL << 48}, attr_of(PERF_SAMPLE_CGROUP, 0)));
 }
 
 TEST_P(Translate, AnIdOfAnotherInputIsRefused)

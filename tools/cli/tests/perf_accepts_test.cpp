@@ -189,6 +189,47 @@ TEST_P(PerfAccepts, FileThatMergeWritesForTwoHosts)
     expect_reads("report -D -i " + path_, "HISI PTT");
 }
 
+// Cgroup ids are inode numbers, which are the same on many hosts.
+TEST_P(PerfAccepts, CgroupsOfTwoHostsInAMergedFileAreDistinct)
+{
+    constexpr uint64_t kCgroup = 5;
+    const auto write_one = [this](const std::string &host, const std::string &cgroup) {
+        std::vector<std::byte> attr = attr_of(1, 128);
+        store<uint64_t>(attr.data() + kAttrSampleType, kSampleType | PERF_SAMPLE_CGROUP,
+                        std::endian::native);
+        const std::string path = folder_.path(host);
+        HostInfo info{host, "6.12", "pmukit", "x86_64", 2, 2, {"pmukit"}, {{1, "software"}}};
+        Result<Writer> writer = Writer::create(path, {{attr, {kId}, "cpu-clock"}}, info);
+        ASSERT_TRUE(writer);
+        constexpr size_t kTrailerBytes = 32;
+        Packer names(std::endian::native);
+        names.record_header(PERF_RECORD_CGROUP, 0, kRecordHeaderBytes + 8 + 16 + kTrailerBytes)
+            .put(kCgroup)
+            .put(as_bytes(cgroup))
+            .pad_to(kRecordHeaderBytes + 8 + 16)
+            .put(100U)
+            .put(101U)
+            .put(uint64_t{1000})
+            .put(uint64_t{0})
+            .put(kId);
+        ASSERT_TRUE(writer->records(names.bytes()));
+        std::vector<std::byte> taken = sample(2000000);
+        taken.resize(taken.size() + 8);
+        store<uint16_t>(taken.data() + 6, static_cast<uint16_t>(taken.size()), std::endian::native);
+        store<uint64_t>(taken.data() + taken.size() - 8, kCgroup, std::endian::native);
+        ASSERT_TRUE(writer->records(taken));
+        ASSERT_TRUE(writer->finish());
+    };
+    ASSERT_NO_FATAL_FAILURE(write_one("green", "/of-green"));
+    ASSERT_NO_FATAL_FAILURE(write_one("blue", "/of-blue"));
+    cli::MergeOptions options;
+    options.inputs = {folder_.path("green"), folder_.path("blue")};
+    options.output = path_;
+    ASSERT_NO_FATAL_FAILURE(make(cli::run_merge, options));
+    expect_reads("report --stdio --sort cgroup -i " + path_, "/of-green");
+    expect_reads("report --stdio --sort cgroup -i " + path_, "/of-blue");
+}
+
 TEST_P(PerfAccepts, FileThatRecoverWrites)
 {
     write(24, false);
