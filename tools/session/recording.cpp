@@ -955,7 +955,7 @@ std::string Recording::missing(const RecordingTotals &totals) const
             continue;
         const bool asked = reader_.events()[event].attr.sample_type & PERF_SAMPLE_RAW;
         const bool aux = totals.aux_bytes[event] != 0 || driver(event) == auxtrace_driver_;
-        if (!asked && !aux)
+        if (!asked && !aux && totals.samples[event] != 0)
             return fmt::format(
                 "{}: {}: recorded without -R, so {} samples came without their payload; "
                 "record with: perf record -R -a -e {}/.../",

@@ -1283,10 +1283,19 @@ TEST_F(HisiPttRoundtrip, ReportsAnEmptyTrace)
 TEST_F(HisiPttRoundtrip, RecordingWithoutPayloadsIsRejectedWithAMessageThatNamesOptionR)
 {
     PttFile file(file_, {.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU, .info = false});
-    file.announce(0);
+    file.sample(std::vector<std::byte>(4));
     ASSERT_TRUE(file.finish());
     EXPECT_EQ(dump(), kExitFailed);
     EXPECT_TRUE(holds(err_, "recorded without -R")) << err_;
+}
+
+TEST_F(HisiPttRoundtrip, RecordingWithoutDataAndSamplesIsNoError)
+{
+    PttFile file(file_, {.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU, .info = false});
+    file.announce(0);
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(dump(), kExitGood);
+    EXPECT_TRUE(holds(err_, "no sample was recorded")) << err_;
 }
 
 }  // namespace

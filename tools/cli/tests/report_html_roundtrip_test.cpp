@@ -392,8 +392,25 @@ TEST_F(Recorded, FigureOfAPmuWithoutDataSaysThatNothingWasHot)
 
 TEST_F(Recorded, PageSaysIfSamplesWereRecordedWithoutOptionR)
 {
-    record("pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0// period 1\n");
+    record(
+        "pmu 11 cxl_hmu_mem0.0.0\nevent 7 cxl_hmu_mem0.0.0// period 1\n"
+        "sample 7 kernel 0xffffffff81000000 cpu 0 pid 0 tid 0 time 1000\n");
     EXPECT_NE(page("", 1).text.find("recorded without -R"), std::string::npos);
+}
+
+// The first PMU has AUX data and no samples, the second has nothing.
+TEST_F(Recorded, PmuWithoutSamplesIsNotReportedAsRecordedWithoutOptionR)
+{
+    record(
+        "pmu 11 cxl_hmu_mem0.0.0\npmu 12 cxl_hmu_mem1.0.0\n"
+        "event 7 cxl_hmu_mem0.0.0//\nevent 8 cxl_hmu_mem1.0.0//\n"
+        "aux 7 cpu 1\nhot unit 12 time 1000 sequence 0 3:900\n");
+    EXPECT_EQ(page("", 0).text.find("-R"), std::string::npos);
+    for (const char *command : {"dump", "export --format jsonl -o -", "report"}) {
+        int status = 0;
+        said_by(PMUKIT_COMMAND " " + std::string(command) + " -i " + path("perf.data"), &status);
+        EXPECT_EQ(status, 0) << command;
+    }
 }
 
 // The report is written in both formats after reading the recording once.
