@@ -207,7 +207,8 @@ void end_pmu(const Recording &recording, size_t event, JsonWriter &pmu)
 Result<int> run_report(const ReportOptions &given, Output &out)
 {
     if (Result<void> begun = begin_output(given.html, {given.input, given.kallsyms},
-                                          {"a page of pmukit", html::is_page}, given.force);
+                                          {"a page of pmukit", html::is_page}, given.force,
+                                          {given.symfs, given.cxl_topology.value_or("")});
         !begun)
         return begun.error();
     Result<Recording> recording = Recording::open(given.input, recorded_drivers());

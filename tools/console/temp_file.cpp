@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -79,6 +80,18 @@ bool is_read_by(const std::string &input, const struct stat &file)
     return false;
 }
 
+// True if the file, or the target of this link, is below the directory.
+bool is_below(const std::string &tree, const std::string &file)
+{
+    namespace fs = std::filesystem;
+    std::error_code failure;
+    const fs::path root = fs::canonical(tree, failure);
+    if (failure || root == root.root_path())
+        return false;
+    const fs::path path = fs::canonical(file, failure);
+    return !failure && std::ranges::mismatch(root, path).in1 == root.end();
+}
+
 void remove_and_end(int signal)
 {
     if (signal == SIGINT && pager_reads())  // Ctrl-C was meant for the pager
@@ -134,7 +147,8 @@ Result<std::string> read_front_of(const std::string &path)
 }
 
 Result<void> begin_output(const std::string &output, const std::vector<std::string> &inputs,
-                          const Replaceable &over, bool force)
+                          const Replaceable &over, bool force,
+                          const std::vector<std::string> &trees)
 {
     if (output.empty() || output == "-")
         return {};
@@ -145,11 +159,15 @@ Result<void> begin_output(const std::string &output, const std::vector<std::stri
         if (replaces && is_read_by(input, old))
             return Error{Errc::kUsage,
                          output + ": is the input and would be replaced; name another output"};
-    if (replaces && old.st_size != 0 && over.is_one && !force) {
+    const auto tree = std::ranges::find_if(
+        trees, [&](const std::string &each) { return replaces && is_below(each, output); });
+    if (replaces && old.st_size != 0 && over.is_one && (!force || tree != trees.end())) {
         const Result<std::string> front = read_front_of(output);
         if (!front || !over.is_one(*front))
             return Error{Errc::kUsage, output + ": exists and is not " + std::string(over.what) +
-                                           "; name another output, or replace it with --force"};
+                                           "; name another output" +
+                                           (tree == trees.end() ? ", or replace it with --force"
+                                                                : ": " + *tree + " is an input")};
     }
     remove_when_killed(output);
     return {};

@@ -34,10 +34,13 @@ Result<std::string> read_front_of(const std::string &path);
 // Call first in a command that writes an output. Returns a usage error if
 //   - the output is one of the inputs, also by another name or a link, or is in an input that is a
 //     directory, or is standard input ("-" among the inputs), because the input would be replaced;
-//   - the output is an existing file that is neither empty nor of the kind `over`. `force`: may be.
-// `output` is empty or "-" if the command writes no file. Empty inputs are ignored.
+//   - the output is an existing file that is neither empty nor of the kind `over`. `force`: may be,
+//     unless it is below one of `trees`: directories that the command reads, of any depth. "/" is
+//     not one of them, because every output is below it.
+// `output` is empty or "-" if the command writes no file. Empty inputs and trees are ignored.
 Result<void> begin_output(const std::string &output, const std::vector<std::string> &inputs,
-                          const Replaceable &over, bool force);
+                          const Replaceable &over, bool force,
+                          const std::vector<std::string> &trees = {});
 
 // For signal handlers: removes the file or folder that remove_when_killed() named, if any.
 void remove_temp_file();

@@ -292,8 +292,8 @@ Result<void> check_output(const ExportOptions &options)
     const StackFormat *stacks = find_stack_format(options.format);
     const Replaceable over = format ? Replaceable{format->name, format->is_one}
                                     : Replaceable{stacks->name, stacks->is_one};
-    if (Result<void> begun =
-            begin_output(options.output, {options.input, options.kallsyms}, over, options.force);
+    if (Result<void> begun = begin_output(options.output, {options.input, options.kallsyms}, over,
+                                          options.force, {options.symfs});
         !begun)
         return begun;
     if (options.output != "-")

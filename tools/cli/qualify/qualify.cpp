@@ -176,7 +176,9 @@ Result<int> run_qualify(const QualifyOptions &options, Output &out)
     if (is_standard_output(options.bundle))
         return Error{Errc::kUsage, "--bundle: the report is on standard output; name a file"};
     constexpr Replaceable kBundles{"a compressed archive", is_zstd};
-    if (Result<void> begun = begin_output(options.bundle, {}, kBundles, options.force); !begun)
+    if (Result<void> begun =
+            begin_output(options.bundle, {}, kBundles, options.force, {options.root});
+        !begun)
         return begun.error();
     const Machine machine(Host(options.root), options.active, options.full);
     if (!machine.host().has("sys"))

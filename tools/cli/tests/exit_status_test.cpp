@@ -168,6 +168,9 @@ protected:
         folder_.folder("parts");
         folder_.put("parts/data.1", "part of a recording");
         fs::copy_file(path("good.data"), path("good.copy"));
+        folder_.folder("tree/sub");
+        folder_.put("tree/sub/text", "a program or a number of the recorded machine");
+        fs::create_symlink("tree/sub/text", path("link"));
     }
 
     static perfdata::HostInfo host()
@@ -307,6 +310,19 @@ const Case kCases[] = {
     {"report -i good.data --html text --kallsyms text --force", kUsage, "text: is the input"},
     {"export --format folded -i good.data -o text --kallsyms ./text --force", kUsage,
      "text: is the input"},
+    // A file below a directory that is read
+    {"report -i good.data --html tree/sub/text --symfs tree --force", kUsage,
+     "tree/sub/text: exists and is not a page of pmukit; name another output: tree is an input"},
+    {"report -i good.data --html link --symfs ./tree/sub/ --force", kUsage, "is an input"},
+    {"report -i good.data --html tree/sub/text --cxl-topology tree --force", kUsage,
+     "tree is an input"},
+    {"export --format jsonl -i good.data -o tree/sub/text --symfs tree/sub --force", kUsage,
+     "tree/sub is an input"},
+    {"qualify imc --root tree --bundle tree/sub/text --force", kUsage, "tree is an input"},
+    {"export --format jsonl -i good.data -o text --symfs tree --force", kGood, nullptr},
+    {"export --format jsonl -i good.data -o text --symfs / --force", kGood, nullptr},
+    {"export --format jsonl -i good.data -o tree/sub/text --symfs nowhere --force", kGood, nullptr},
+    {"export --format jsonl -i good.data -o tree/new --symfs tree", kGood, nullptr},
     // A file of another program
     {"cut -i good.data -o text", kUsage,
      "text: exists and is not a recording; name another output, or replace it with --force"},
