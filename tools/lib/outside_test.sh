@@ -52,6 +52,12 @@ done
 (cd "$usr/include" && find . -name '*.hpp' | sed 's|^\./\(.*\)|#include "\1"|') >"$folder/all.cpp"
 [ "$(wc -l <"$folder/all.cpp")" -ge 20 ] || fail 'hardly any headers'
 quietly "${CXX:-c++}" -std=c++20 -fsyntax-only -I "$usr/include" "$folder/all.cpp"
+# layouts_test.sh checks what pmukit.hpp includes.
+echo '#include "pmukit/pmukit.hpp"' >"$folder/one.cpp"
+"${CXX:-c++}" -std=c++20 -MM -I "$usr/include" "$folder/one.cpp" | tr ' ' '\n' | sed -n "s|^$usr/include/\(.*\.hpp\)\$|#include \"\1\"|p" |
+	sort >"$folder/one"
+sort "$folder/all.cpp" | comm -23 - "$folder/one" >"$folder/log"
+[ ! -s "$folder/log" ] || fail "headers that pmukit.hpp does not include: $(cat "$folder/log")"
 quietly cmake -S "$example" -B "$folder/build" -DCMAKE_PREFIX_PATH="$usr" -DCMAKE_CXX_FLAGS="$flags"
 quietly cmake --build "$folder/build"
 "$make_recording" "$folder/perf.data"
