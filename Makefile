@@ -60,7 +60,7 @@ endif
 .NOTPARALLEL:
 
 .DEFAULT_GOAL := help
-.PHONY: help all pmukit command-test setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools tsan vm demo test install bench hostile parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies components dkms-source dkms-test deb deb-test rpm rpm-test sbom kernel-matrix newest boot-test docs demo-svg new-driver new-driver-test upstream-patch clean
+.PHONY: help all pmukit command-test setup debug-kernel tools modules modules_install guest check lint mutants vmtest races soak coverage coverage-tools tsan valgrind vm demo test install bench hostile parquet-check metrics-check zsh-check fuzz corpus corpus-words screenshots case-studies components dkms-source dkms-test deb deb-test rpm rpm-test sbom kernel-matrix newest boot-test docs demo-svg new-driver new-driver-test upstream-patch clean
 
 help:
 	@echo 'pmukit - PMU drivers, device models and tools'
@@ -78,6 +78,7 @@ help:
 	@echo '  make coverage [U= S=] lines of the drivers that the scenarios of debug-6.12 run (S: only these); long'
 	@echo '  make coverage-tools  lines of the parser and the decoders that their unit tests run'
 	@echo '  make tsan            unit tests of components with threads, under ThreadSanitizer'
+	@echo '  make valgrind        the optimized command on recordings of the encoder, under Valgrind'
 	@echo '  make vm [K= U= S=]   an interactive shell in a guest with the devices and modules of a driver (S: of a scenario;'
 	@echo '                       RDT=1: with an emulated RDT processor, resctrl, pqos and cache_qos)'
 	@echo '  make mutants [U= N=] inserts faults into overlays of the tree, one at a time: the tests must fail (N: only a sample)'
@@ -196,6 +197,9 @@ coverage: tools guest
 
 tsan: setup
 	@tools/scripts/tsan $(BUILD) $(JOBS)
+
+valgrind: tools
+	@tools/scripts/valgrind $(BUILD)/tools
 
 coverage-tools: setup
 	@tools/scripts/coverage-tools $(BUILD) $(JOBS)
