@@ -198,6 +198,8 @@ void pmukit_sampling_point(struct pmukit_event *pev, u64 ip, bool user)
 	pev->regs.ss = user ? __USER_DS : __KERNEL_DS;
 #elif defined(CONFIG_ARM64)
 	pev->regs.pstate = user ? PSR_MODE_EL0t : PSR_MODE_EL1h;
+#elif defined(CONFIG_PPC64)
+	pev->regs.msr = user ? MSR_PR : 0;
 #endif
 }
 EXPORT_SYMBOL_GPL(pmukit_sampling_point);
