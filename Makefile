@@ -124,6 +124,7 @@ all: tools modules guest
 
 setup:
 	@tools/scripts/setup
+	@for k in $(filter %-ppc64el,$(run_kernels)); do tools/scripts/setup guest $$k || exit; done
 
 debug-kernel: setup
 	@[ -n "$(K)" ] || { echo 'usage: make debug-kernel K=6.12|7.2, K=6.12 KCSAN=1, K=6.12 LATE=1' >&2; exit 2; }
@@ -177,7 +178,7 @@ newest: setup
 # Guests
 
 guest: tools
-	@tools/scripts/build-guest $(sort $(foreach k,$(run_kernels),$(if $(findstring arm64,$k),arm64,amd64)))
+	@tools/scripts/build-guest $(sort $(foreach k,$(run_kernels),$(or $(filter arm64 ppc64el,$(lastword $(subst -, ,$k))),amd64)))
 
 vmtest: tools modules guest
 	@tools/scripts/vmtest '$(run_drivers)' '$(run_kernels)' -- $(vmrun) $(if $(ALL),--all) $(if $(SHARD),--shard $(SHARD)) \

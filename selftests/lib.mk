@@ -18,7 +18,8 @@ OUTPUT    ?= $(top)../build/selftests
 override OUTPUT := $(abspath $(OUTPUT))/$(FOLDER)
 INSTALL_PATH ?= $(top)../build/kselftest_install
 CFLAGS    := -O2 -g -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Werror $(EXTRA_CFLAGS)
-CPPFLAGS  := $(addprefix -isystem ,$(KSELFTEST)) -I $(top)lib -I $(top)../include/uapi -I .
+# powerpc's headers define __u64 as unsigned long, unless this macro is defined.
+CPPFLAGS  := -D__SANE_USERSPACE_TYPES__ $(addprefix -isystem ,$(KSELFTEST)) -I $(top)lib -I $(top)../include/uapi -I .
 
 programs := $(addprefix $(OUTPUT)/,$(TEST_PROGRAMS) $(OTHER_PROGRAMS))
 objects   = $(addprefix $(OUTPUT)/,$(notdir $(1:.c=.o)))

@@ -84,7 +84,7 @@ Scenario imc_counters(std::string_view name, std::string_view smp,
     counters.name = name;
     counters.smp = smp;
     counters.kernels = std::move(kernels);
-    counters.routine = {"6.12", "6.12-arm64"};
+    counters.routine = {"6.12", "6.12-arm64", "6.12-ppc64el"};
     counters.steps = {{"counters", "imc_test", 900}};
     return counters;
 }
@@ -222,6 +222,7 @@ DriverSpec imc_driver()
                     imc_qualify(),
                     imc_counters("counters", kTwoChips, kX86Kernels),
                     imc_counters("counters-arm64", kFourCores, kArm64Kernels),
+                    imc_counters("counters-ppc64el", kFourCores, kPpc64elKernels),
                     imc_life("life", kTwoChips, kX86Kernels),
                     imc_life("life-arm64", kFourCores, kArm64Kernels),
                     imc_faults(),

@@ -30,9 +30,11 @@ done
 [ "$verb" != install ] || cd "$(dirname "$conf")/cache/archives"
 for name in "${names[@]}"; do
 	case $name in
+	linux-libc-dev-*) ;;
 	linux-*[0-9]*) grep -qxF "$name" "$FAKE_SUITES" || { echo "E: Unable to locate package $name" >&2; exit 100; } ;;
 	esac
 	[ -z "$only_print" ] || continue
+	! grep -qxF "$name" "$FAKE_SUITES.gone" || exit 100
 	tree=$(mktemp -d)
 	mkdir "$tree/DEBIAN" "$tree/usr"
 	printf 'Package: %s\nVersion: 1\nArchitecture: all\nMaintainer: none <none@example.org>\nDescription: fake\n' "$name" >"$tree/DEBIAN/control"
@@ -72,6 +74,7 @@ suites() {
 			printf '%s\n' "linux-headers-$kernel-common" "linux-kbuild-$kernel" "linux-source-$(echo "$kernel" | cut -d. -f1,2)"
 		done
 	done | sort -u >"$FAKE_SUITES"
+	: >"$FAKE_SUITES.gone"
 }
 # set_up CACHE [PART...]: runs the set-up; fails the test unless the set-up succeeds
 set_up() {
@@ -127,6 +130,17 @@ has demo 7.2 7.4.2+deb13
 [ -e "$folder/demo/guests/6.12/usr/bin/cxl" ] || fail 'a set-up after a demo adds no commands to its guest'
 set_up demo demo 7.2
 ! grep -q fetch "$folder/said" || fail 'a demo after a set-up fetches again'
+
+# The mirror lists two kernels of ppc64el, and has only the older one.
+for kernel in 6.12.107+deb13 6.12.117+deb13; do
+	printf "%s-$kernel-powerpc64le\n" linux-headers linux-image
+	printf '%s\n' "linux-headers-$kernel-common" "linux-kbuild-$kernel"
+done | sort -u >>"$FAKE_SUITES"
+printf '%s\n' linux-{headers,image}-6.12.117+deb13-powerpc64le >"$FAKE_SUITES.gone"
+set_up demo guest 6.12-ppc64el
+grep -qx '6.12-ppc64el linux-headers-6.12.107+deb13-powerpc64le powerpc64le-linux-gnu-gcc-14' "$folder/demo/roots/build/kernels" ||
+	fail "kernels with ppc64el: $(cat "$folder/demo/roots/build/kernels")"
+grep -qx 'KVER=6.12.107+deb13-powerpc64le' "$folder/demo/guests/6.12-ppc64el/guest.env" || fail 'the guest of ppc64el has another kernel'
 
 : >"$FAKE_SUITES"
 ! PMUKIT_CACHE=$folder/none tools/scripts/setup >"$folder/said" 2>&1 || fail 'suites without a kernel are enough'

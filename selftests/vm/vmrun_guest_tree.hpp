@@ -41,7 +41,7 @@ struct GuestTree {
     std::filesystem::path modules;  // .../lib/modules/<version>
     std::filesystem::path busybox;
     std::string version;  // of the kernel
-    std::string arch;     // amd64, arm64
+    std::string arch;     // amd64, arm64, ppc64el
     ModuleIndex index;
 };
 

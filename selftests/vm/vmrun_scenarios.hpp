@@ -13,10 +13,12 @@
 
 namespace pmukit::vm {
 
-// Names of x86 kernels, of arm64 kernels, and of kernels with fault injection and kmemleak
+// Names of x86 kernels, of arm64 and ppc64el kernels, and of kernels with fault injection and
+// kmemleak
 inline const std::vector<std::string_view> kX86Kernels = {
     "6.1", "6.12", "7.2", "debug-6.12", "debug-7.2", "late-6.12", "kcsan-6.12"};
 inline const std::vector<std::string_view> kArm64Kernels = {"6.12-arm64"};
+inline const std::vector<std::string_view> kPpc64elKernels = {"6.12-ppc64el"};
 inline const std::vector<std::string_view> kFailingKernels = {"debug-6.12", "debug-7.2"};
 
 // Text in the JSON output for every recording of an emulated device.

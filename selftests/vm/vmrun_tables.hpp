@@ -15,7 +15,7 @@ namespace pmukit::vm {
 
 struct KernelQuirks {
     std::string_view kernel;   // folder below guests/ in the cache
-    std::string_view arch;     // amd64 or arm64: folder below build/guest/
+    std::string_view arch;     // amd64, arm64 or ppc64el: folder below build/guest/
     std::string_view qemu;     // QEMU's program
     std::string_view machine;  // argument of -M, without the memory backend
     std::string_view cpu;

@@ -119,6 +119,17 @@ newest() {
 	echo "$name"
 }
 
+# newest_there TREE REGEX SUFFIX: like newest, but prints the newest package that can be downloaded, and downloads it. Mirrors have new
+# packages of some architectures later than the package lists say.
+newest_there() {
+	local name
+	for name in $(apt-cache -c "$cache/apt/$1/apt.conf" pkgnames | grep -E "^$2\$" | sort -rV); do
+		! (cd "$cache/apt/$1/debs" && apt-get -q -c "$cache/apt/$1/apt.conf" download "$name$3") >/dev/null 2>&1 ||
+			{ echo "$name"; return; }
+	done
+	die "$1: the mirror has no package that matches '$2'"
+}
+
 # fetch TREE "SOLVED PACKAGES" "SINGLE PACKAGES": downloads SOLVED PACKAGES with their dependencies, and SINGLE PACKAGES without.
 fetch() {
 	local tree=$1 solved=$2 single=$3 dir uris bytes package
