@@ -343,10 +343,10 @@ inline Frames frames_of(const json &row)
         at += !inlined;
     }
     if (frames.empty() && row.contains("ip"))
-        frames.push_back(
-            fmt::format("{:x} {}{} ({})", number(row, "ip"), row.value("sym", "[unknown]"),
-                        row.contains("sym") ? fmt::format("+{:#x}", number(row, "symoff_bytes")) : "",
-                        row.value("dso", "[unknown]")));
+        frames.push_back(fmt::format(
+            "{:x} {}{} ({})", number(row, "ip"), row.value("sym", "[unknown]"),
+            row.contains("sym") ? fmt::format("+{:#x}", number(row, "symoff_bytes")) : "",
+            row.value("dso", "[unknown]")));
     return frames;
 }
 
