@@ -174,14 +174,17 @@ int Unwinder::Libdw::take_frame(Dwfl_Frame *frame, void *arg)
     self.is_word_missing_ = false;
     Dwarf_Addr pc = 0;
     bool is_exact = false;
-    if (!dwfl_frame_pc(frame, &pc, &is_exact))
+    if (!dwfl_frame_pc(frame, &pc, nullptr))
         return DWARF_CB_ABORT;
-    pc -= !is_exact;
-    const Walk found = self.add_module(*self.space_, pc);
+    const bool is_first = self.calls_->size() + kMostCalls == self.most_;
+    const Walk found = self.add_module(*self.space_, pc - !is_first);
     self.has_conflict_ |= found == Walk::kConflict;
     if (found != Walk::kWhole || self.calls_->size() >= self.most_)
         return DWARF_CB_ABORT;
-    self.calls_->push_back(pc);
+    // To tell is_exact, libdwfl unwinds the frame. If it did not know the program yet, it would
+    // follow the frame pointer, past functions that have none.
+    dwfl_frame_pc(frame, &pc, &is_exact);
+    self.calls_->push_back(pc - !is_exact);
     self.is_full_ |= !self.left_.take(kFrameBytes);
     return DWARF_CB_OK;
 }

@@ -313,6 +313,31 @@ std::vector<std::byte> image_with(const std::vector<uint8_t> &instructions)
     return image;
 }
 
+// Each frame of the two programs is its return address. The frame pointer is that of an outer
+// function.
+TEST_F(UnwindTest, AProgramThatIsNewOnTheStackIsUnwoundByItsCallFrameInformation)
+{
+    constexpr uint64_t kFirst = 0x10000, kSecond = 0x20000, kCode = 0x230, kStack = 0x7000;
+    const TestFolder folder;
+    for (const auto &[begin, name] : {std::pair(kFirst, "first"), std::pair(kSecond, "second")}) {
+        folder.put(name, image_with({}));
+        map(begin, begin + 0x1000, 0, folder.path(name));
+    }
+    const uint64_t words[] = {kSecond + kCode + 1, kFirst + kCode + 0x11, 0, 0,
+                              kFirst + kCode + 0x21};
+    Stack stack;
+    stack.bytes.assign(std::as_bytes(std::span(words)).begin(),
+                       std::as_bytes(std::span(words)).end());
+    stack.registers.assign(17, 0);
+    stack.registers[6] = kStack + 3 * sizeof words[0];  // rbp
+    stack.registers[7] = kStack;
+    stack.registers[8] = kFirst + kCode;
+    std::vector<uint64_t> calls;
+    unwind(stack, calls);
+    EXPECT_EQ(calls,
+              (std::vector<uint64_t>{kFirst + kCode, kSecond + kCode, kFirst + kCode + 0x10}));
+}
+
 bool is_accepted(const std::vector<uint8_t> &instructions)
 {
     const Result<ElfFile> file = ElfFile::of(image_with(instructions));
