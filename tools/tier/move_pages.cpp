@@ -21,7 +21,7 @@ constexpr int kUnanswered = -EBUSY;
 
 struct Reason {
     int status;
-    uint64_t Moved::*count;
+    Fate fate;
 };
 
 // Statuses of move_pages(2) for a page. Any other status means that the page could not be isolated
@@ -33,10 +33,10 @@ constexpr Reason kReasons[] = {
     {-ENOMEM, &Moved::no_room},
 };
 
-uint64_t Moved::*count_of(int status)
+Fate fate_of(int status)
 {
     const auto reason = std::ranges::find(kReasons, status, &Reason::status);
-    return reason == std::end(kReasons) ? &Moved::busy : reason->count;
+    return reason == std::end(kReasons) ? &Moved::busy : reason->fate;
 }
 
 Error explain(pid_t pid, uint32_t node, int error)
@@ -73,13 +73,16 @@ struct Batch {
 
 // Counts moved pages by the node where each page is after the call, not by the reported status:
 // some kernels do not write the status of pages that they failed to copy.
-void count(const Batch &batch, const std::vector<int> &now, uint32_t node, Moved &moved)
+void count(const Batch &batch, const std::vector<int> &now, uint32_t node, Moved &moved,
+           std::vector<Fate> *fates)
 {
     for (size_t i = 0; i < now.size(); i++) {
-        if (now[i] == static_cast<int>(node))
-            moved.moved++;
-        else
-            moved.*count_of(now[i] < 0 ? now[i] : batch.status[i]) += 1;
+        const Fate fate = now[i] == static_cast<int>(node)
+                              ? &Moved::moved
+                              : fate_of(now[i] < 0 ? now[i] : batch.status[i]);
+        moved.*fate += 1;
+        if (fates)
+            fates->push_back(fate);
     }
 }
 
@@ -92,7 +95,7 @@ long system_move_pages(pid_t pid, unsigned long count, void **pages, const int *
 }
 
 Result<void> move_to(pid_t pid, const HeldProcess &process, std::span<const Move> moves,
-                     uint32_t node, Moved &moved, MovePages call)
+                     uint32_t node, Moved &moved, MovePages call, std::vector<Fate> *fates)
 {
     while (!moves.empty()) {
         if (!process.is_there())
@@ -109,7 +112,7 @@ Result<void> move_to(pid_t pid, const HeldProcess &process, std::span<const Move
         std::vector<int> now(some.size(), kUnanswered);
         if (call(pid, some.size(), batch.pages.data(), nullptr, now.data(), 0) < 0)
             return explain(pid, node, errno);
-        count(batch, now, node, moved);
+        count(batch, now, node, moved, fates);
     }
     return {};
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/result.hpp"
 #include "tier/plan.hpp"
@@ -22,6 +23,9 @@ struct Moved {
     uint64_t no_room = 0;  // no free memory on the node
 };
 
+// Names what happened to a page.
+using Fate = uint64_t Moved::*;
+
 // The system call move_pages(2), which a test can replace. If `nodes` is nullptr, it only queries
 // the node of each page.
 using MovePages = long (*)(pid_t pid, unsigned long count, void **pages, const int *nodes,
@@ -31,8 +35,9 @@ long system_move_pages(pid_t pid, unsigned long count, void **pages, const int *
 
 // Moves pages to the node and adds the results to `moved`. An Error concerns the process or the
 // node, never a single page. `process` is the process with this pid; before each batch of 512
-// pages, move_to() checks that it still exists.
+// pages, move_to() checks that it still exists. `fates`: gets one element per page, up to an error.
 Result<void> move_to(pid_t pid, const HeldProcess &process, std::span<const Move> moves,
-                     uint32_t node, Moved &moved, MovePages call = system_move_pages);
+                     uint32_t node, Moved &moved, MovePages call = system_move_pages,
+                     std::vector<Fate> *fates = nullptr);
 
 }  // namespace pmukit::tier
