@@ -34,7 +34,11 @@ unwatch() {
 }
 # llc_of FILE: prints the last occupancy that pqos wrote to FILE, in bytes
 llc_of() { awk -F, 'NR > 1 { kib = $3 } END { printf "%d\n", kib * 1024 }' "$1"; }
-registers_of_another() { cat $devices/cache_qos/registers | grep -q "^cpu 1 rmid [1-9]"; }
+# has_yielded LINES: succeeds if the driver has yielded to pqos on CPU 1, and has logged LINES lines about RMIDs of other tools
+has_yielded() {
+	grep -q "^cpu 1 rmid [1-9]" $devices/cache_qos/registers && grep -q "^state.* yielded" $group/status &&
+		[ "$(logged "is another tool's")" = "$1" ]
+}
 
 # pqos alone
 rmmod cache_qos
@@ -96,7 +100,7 @@ within 20 sh -c "[ \$(dd if=/dev/cpu/1/msr bs=8 count=1 skip=$((0xc8f)) iflag=sk
 watches beside
 result "pqos starts to monitor CPU 1 while no monitored task of the driver runs there" $?
 kill -CONT $one
-within 60 registers_of_another && grep -q "^state.* yielded" $group/status && [ "$(logged "is another tool's")" = $((lines + 1)) ]
+within 60 has_yielded $((lines + 1))
 result "R-08 when a monitored task runs on the CPU that pqos monitors, the driver yields and logs one line" $?
 unwatch
 within 20 registers_are cache_qos && within 20 sh -c "[ \$(cat $group/occupancy) -gt 0 ]"
