@@ -579,6 +579,18 @@ TEST(CacheQosSimTraffic, TrafficOfRmidWithoutAbmcCounterReadsAsUnavailable)
     EXPECT_EQ(machine.counter(0, 1, kTotal), 0U);
 }
 
+TEST(CacheQosSimTraffic, AbmcCounterIsAssignedOnlyWhileTheModeIsOn)
+{
+    constexpr u64 kAssign = CACHE_QOS_SIM_ABMC_APPLY | CACHE_QOS_SIM_ABMC_ENABLE;
+    constexpr u64 kCounter5 = kAssign | 5ULL << 48 | 7ULL << 32 | 0x7f;  // RMID 7, all traffic
+    Machine machine(of_profile("amd-turin"));
+    EXPECT_TRUE(machine.write(0, CACHE_QOS_SIM_MSR_ABMC_CFG, kCounter5));
+    EXPECT_NE(machine.domain(0).counters[5].config, 0U);
+    EXPECT_TRUE(machine.write(0, CACHE_QOS_SIM_MSR_EXT_CFG, 0));
+    EXPECT_FALSE(machine.write(0, CACHE_QOS_SIM_MSR_ABMC_CFG, kCounter5));
+    EXPECT_EQ(machine.domain(0).counters[5].config, 0U);
+}
+
 TEST(CacheQosSimTraffic, CountersRestartWhenTrafficTypesChange)
 {
     Machine machine(of_profile("amd-turin"));
