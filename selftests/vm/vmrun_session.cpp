@@ -724,6 +724,10 @@ Result<std::vector<const Scenario *>> chosen_scenarios(const SessionOptions &opt
                                   : is_routine_on(scenario, *options.kernel);
         if (!named && (!options.scenario.empty() || !wanted))
             continue;
+        if (named && !can_run_on(scenario, *options.kernel))
+            return Error{Errc::kUsage,
+                         fmt::format("scenario {} does not run on {}, but on {}", scenario.name,
+                                     options.kernel->kernel, joined(scenario.kernels, " "))};
         if (!options.shard ||
             is_in_shard(*options.driver, scenario, *options.kernel, *options.shard))
             chosen.push_back(&scenario);

@@ -153,9 +153,14 @@ DriverSpec with_others(const DriverSpec &driver, const Scenario &scenario)
     return all;
 }
 
+bool can_run_on(const Scenario &scenario, const KernelQuirks &kernel)
+{
+    return all_or_named(scenario.kernels, kernel.kernel);
+}
+
 bool runs_on(const Scenario &scenario, const KernelQuirks &kernel)
 {
-    return !scenario.on_request && all_or_named(scenario.kernels, kernel.kernel);
+    return !scenario.on_request && can_run_on(scenario, kernel);
 }
 
 bool is_routine_on(const Scenario &scenario, const KernelQuirks &kernel)

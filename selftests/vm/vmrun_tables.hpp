@@ -159,6 +159,9 @@ struct DriverSpec {
 // stock_modules and examples.
 DriverSpec with_others(const DriverSpec &driver, const Scenario &scenario);
 
+// Returns whether the kernel is in the scenario's list. runs_on() excludes the scenarios that run
+// only on request.
+bool can_run_on(const Scenario &scenario, const KernelQuirks &kernel);
 bool runs_on(const Scenario &scenario, const KernelQuirks &kernel);
 bool is_routine_on(const Scenario &scenario, const KernelQuirks &kernel);
 

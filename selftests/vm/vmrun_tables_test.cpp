@@ -181,6 +181,16 @@ TEST(Tables, ScenarioWithoutAListOfKernelsRunsOnAllKernels)
     EXPECT_TRUE(runs_on(scenario, *kernel_by_name("7.2")));
 }
 
+TEST(Tables, ScenarioOnRequestCanRunOnItsListedKernelsOnly)
+{
+    Scenario scenario;
+    scenario.on_request = true;
+    scenario.kernels = {"7.2"};
+    EXPECT_FALSE(runs_on(scenario, *kernel_by_name("7.2")));
+    EXPECT_TRUE(can_run_on(scenario, *kernel_by_name("7.2")));
+    EXPECT_FALSE(can_run_on(scenario, *kernel_by_name("6.1")));
+}
+
 TEST(Tables, ScenarioIsRoutineOnItsListedKernelsAndOnDebugKernels)
 {
     Scenario scenario;
