@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cli/export/driver_export.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "base/clocks.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
+#include "perfdata/generic_events.hpp"
 
 namespace pmukit::cli {
 
@@ -15,23 +20,37 @@ std::string RowsOut::host_name() const
     return shortened(valid_utf8(recording_.reader().hostname()), kMostRowName);
 }
 
-// Splits NAME@HOST: pmukit merge renames the PMUs of all hosts except the first in this way.
+// pmukit merge renames PMUs and events to NAME@HOST, except PMUs whose type means the same on every
+// host, such as software.
+std::string RowsOut::host_of(size_t event, std::string_view pmu) const
+{
+    if (const size_t at = pmu.find('@'); at != pmu.npos)
+        return shortened(pmu.substr(at + 1), kMostRowName);
+    const perfdata::Reader &reader = recording_.reader();
+    const std::vector<std::string_view> hosts = split(reader.hostname(), '+');
+    if (hosts.size() < 2 || event >= reader.events().size())
+        return host_name();
+    const std::string name = perfdata::name_of(reader.events()[event]);
+    // The name of an event may contain an @ that no merge has added.
+    const std::string_view host = std::string_view(name).substr(name.rfind('@') + 1);
+    return std::ranges::find(hosts, host) != hosts.end() ? shortened(host, kMostRowName)
+                                                         : host_name();
+}
+
 const RowsOut::Name &RowsOut::name_of(size_t event)
 {
     const auto [at, fresh] = names_.try_emplace(event);
     if (!fresh)
         return at->second;
     const std::string name = recording_.pmu_name(event);
-    const size_t host = name.find('@');
-    at->second.pmu = shortened(name.substr(0, host), kMostRowName);
+    at->second.pmu = shortened(name.substr(0, name.find('@')), kMostRowName);
     at->second.source = recording_.source(event);
     if (const auto boot = boots_.find(name); boot != boots_.end())
         at->second.boot = shortened(valid_utf8(boot->second), kMostRowName);
     const Driver *driver = recording_.driver(event);
     at->second.driver = driver ? driver->name : std::string_view("samples");
     at->second.clock = clock_data(recording_, event);
-    at->second.host =
-        host == name.npos ? host_name() : shortened(name.substr(host + 1), kMostRowName);
+    at->second.host = host_of(event, name);
     return at->second;
 }
 

@@ -116,6 +116,7 @@ private:
     };
     const Name &name_of(size_t event);
     std::string host_name() const;
+    std::string host_of(size_t event, std::string_view pmu) const;
     // Fills in the fields that do not depend on an event.
     void origin_of_all(std::string_view host, exporter::Value *to) const;
     void put_loss(const Loss &loss, std::array<exporter::Value, exporter::kOriginColumns> &origin);

@@ -232,6 +232,12 @@ TEST_F(WaysAgree, WithStockPerfForTwoHosts)
     expect_same(both);
     EXPECT_EQ(names_of(both), (std::set<std::string>{"first", "first name", "second name", "other",
                                                      "other again", "second", "third"}));
+    for (const json &row : rows_of_export(both, folder_, folder_.path("no_programs"))) {
+        const std::string comm = row.value("comm", "");
+        const bool is_blue = comm == "second" || comm == "third";
+        if (is_blue || comm == "other" || comm == "first name")
+            EXPECT_EQ(row.value("host", ""), is_blue ? "blue" : "green") << comm;
+    }
 }
 
 }  // namespace
