@@ -45,6 +45,11 @@ public:
     };
     static constexpr uint32_t kKernel = UINT32_MAX;  // pid of the kernel
 
+    Threads() = default;
+    // Can be moved, but not copied: Life::name points into names_.
+    Threads(Threads &&) = default;
+    Threads &operator=(Threads &&) = default;
+
     void note(const perfdata::Record &record, const perfdata::Reader &reader);
 
     // Name of thread tid. Empty: unknown.
