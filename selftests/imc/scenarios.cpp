@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Guest scenarios of imc: devices, steps, and checks on the host.
+#include <fmt/core.h>
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -164,6 +166,27 @@ Scenario imc_rate()
     return rate;
 }
 
+// Records on a disk whose writes and flushes are logged. The host computes from the log what the
+// disk contains after a power cut, at many moments, and checks the recordings in it. Newer kernels
+// have no module for crc32c.
+Scenario imc_power_cut()
+{
+    constexpr std::string_view kKeep = "4";
+    Scenario cut;
+    cut.name = "power_cut";
+    cut.kernels = {"6.1", "6.12"};
+    cut.routine = {"6.12"};
+    cut.disk = "16M";
+    cut.stock_modules = {"virtio_blk", "crc32c_generic", "ext4"};
+    cut.steps = {{"power_cut", fmt::format("/selftests/imc/power_cut.sh {}", kKeep), 180}};
+    cut.checks = {{"recordings that were complete survive a power cut",
+                   {"{selftests}/power_cut/check_power_cuts.sh", "{pmukit}", "{power_cut}", "{out}",
+                    "{guest}", std::string(kKeep), "{seed}", "60"},
+                   0,
+                   {"good=yes"}}};
+    return cut;
+}
+
 Scenario imc_stress()
 {
     Scenario stress;
@@ -210,6 +233,7 @@ DriverSpec imc_driver()
                     "selftests/lib/qualify_steps.sh",
                     "selftests/imc/neighbors.sh",
                     "selftests/perfdata/record_corpus.sh",
+                    "selftests/power_cut/power_cut.sh",
                     "selftests/imc/check_split.sh",
                     "Documentation/ABI/testing/debugfs-imc_engine",
                     "Documentation/ABI/testing/debugfs-pmukit",
@@ -228,6 +252,7 @@ DriverSpec imc_driver()
                     imc_faults(),
                     imc_neighbors(),
                     imc_bench(),
+                    imc_power_cut(),
                     imc_corpus()};
     driver.demo = imc_commands("demo");
     driver.examples = {"perf stat -a -e core_imc/CPM_NON_IDLE_INST/ -- imc_load busy 2000",

@@ -329,6 +329,20 @@ constexpr std::string_view kRdtIntel =
     ",vendor=GenuineIntel,family=6,model=143,stepping=8,level=0x1f";
 constexpr std::string_view kRdtAmd = ",vendor=AuthenticAMD,family=26,model=2,stepping=1,level=0x10";
 
+// The host need not sync the image: after a power cut of the guest, only the log counts.
+void add_disk(std::vector<std::string> &words, const LoggedDisk &disk)
+{
+    words.insert(words.end(),
+                 {"-blockdev",
+                  fmt::format("driver=file,node-name=disk-image,cache.no-flush=on,filename={}",
+                              option_value(disk.image)),
+                  "-blockdev",
+                  fmt::format("driver=file,node-name=disk-log,cache.no-flush=on,filename={}",
+                              option_value(disk.log)),
+                  "-blockdev", "driver=blklogwrites,node-name=disk,file=disk-image,log=disk-log",
+                  "-device", "virtio-blk-pci,drive=disk"});
+}
+
 std::string_view rdt_cpu(const RdtProcessor &rdt)
 {
     return rdt.options.find("vendor=amd") == rdt.options.npos ? kRdtIntel : kRdtAmd;
@@ -395,6 +409,8 @@ std::vector<std::string> machine_words(const Emulator &emulator, const KernelQui
     }
     if (spec.rdt)
         add_rdt(words, *spec.rdt);
+    if (spec.disk)
+        add_disk(words, *spec.disk);
     add({"-kernel", spec.image, "-initrd", spec.initramfs});
     // With loglevel=5, the console shows only warnings and above; init saves the whole log. The
     // other options are for busy hosts, which delay an emulated CPU: the stall and lockup detectors

@@ -43,6 +43,11 @@ struct RdtProcessor {
     std::string_view options;
 };
 
+// A disk of which QEMU logs all writes and flushes.
+struct LoggedDisk {
+    std::filesystem::path image, log;
+};
+
 struct MachineSpec {
     std::filesystem::path image;
     std::filesystem::path initramfs;
@@ -58,8 +63,9 @@ struct MachineSpec {
     unsigned nodes = 1;
     std::optional<TappedNode> tapped_node{};  // another NUMA node has both CPUs; KVM is not used
     std::optional<RdtProcessor> rdt{};        // KVM is not used
-    std::string_view smp{};                   // argument of QEMU's -smp; empty: two CPUs
-    bool steady = false;  // the clock advances with executed instructions; KVM is not used
+    std::optional<LoggedDisk> disk{};
+    std::string_view smp{};  // argument of QEMU's -smp; empty: two CPUs
+    bool steady = false;     // the clock advances with executed instructions; KVM is not used
     // CPUID of the guest reports no hypervisor. With kCxlRootPort it never does.
     bool hides_hypervisor = false;
     std::string_view append{};  // additional kernel parameters

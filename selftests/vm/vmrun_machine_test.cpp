@@ -138,6 +138,22 @@ TEST(QemuCommand, NumaNodeWatchedByTheMemtapPluginHasMemoryButNoCpu)
     EXPECT_EQ(words.find("memory-backend=m "), std::string::npos);
 }
 
+TEST(QemuCommand, LogsTheWritesOfADisk)
+{
+    MachineSpec spec;
+    EXPECT_EQ(joined(spec, "6.12").find("-blockdev"), std::string::npos);
+    spec.disk = LoggedDisk{"/o/a,b/disk", "/o/disk.log"};
+    const std::string words = joined(spec, "6.12");
+    EXPECT_NE(words.find("node-name=disk-image,cache.no-flush=on,filename=/o/a,,b/disk "),
+              std::string::npos)
+        << words;
+    EXPECT_NE(words.find("node-name=disk-log,cache.no-flush=on,filename=/o/disk.log "),
+              std::string::npos);
+    EXPECT_NE(words.find("-blockdev driver=blklogwrites,node-name=disk,file=disk-image,"
+                         "log=disk-log -device virtio-blk-pci,drive=disk "),
+              std::string::npos);
+}
+
 TEST(QemuCommand, DeviceOptionsFollowTheOptionsOfTheirBridges)
 {
     MachineSpec spec;

@@ -167,6 +167,7 @@ private:
     Result<void> start_chassis();
     Result<void> start_model(const std::vector<std::string> &words);
     Result<void> wait_for_model(size_t number);
+    Result<void> make_disk();
     Result<MachineSpec> make_machine();
     Result<int> run_guest(const MachineSpec &spec);
     void heed(const std::vector<std::string> &words);
@@ -241,6 +242,7 @@ Result<void> Session::prepare()
         {"entries_checker",
          (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_entries_checker").string()},
         {"ptt_checker", (options_.build / "tools/selftests/hisi_ptt/hisi_ptt_checker").string()},
+        {"power_cut", (options_.build / "tools/selftests/power_cut/power_cut").string()},
         {"topology_checker",
          (options_.build / "tools/selftests/cxl_hmu/cxl_hmu_topology_checker").string()}};
     if (!options_.driver || options_.mode == Mode::kShell)
@@ -439,6 +441,26 @@ void Session::check_conformance(size_t number)
     }
 }
 
+// Makes the image of the guest's disk, a copy of it for the checks, and an empty log. No part of
+// the file system is left for the guest to initialize, which would fill the log.
+Result<void> Session::make_disk()
+{
+    auto code = run_to_end({{"/usr/sbin/mke2fs", "-q", "-t", "ext4", "-b", "4096", "-E",
+                             "lazy_itable_init=0,lazy_journal_init=0,nodiscard",
+                             out("disk.begin").string(), std::string(scenario_.disk)},
+                            out("mke2fs.log"),
+                            out("mke2fs.log")});
+    if (!code)
+        return code.error();
+    auto said = read_file(out("mke2fs.log"));
+    if (*code != 0)
+        return Error{Errc::kEnvironment, fmt::format("mke2fs failed (exit code {}): install "
+                                                     "e2fsprogs\n{}",
+                                                     *code, said ? *said : "")};
+    fs::copy_file(out("disk.begin"), out("disk"));
+    return write_file(out("disk.log"), "");
+}
+
 Result<MachineSpec> Session::make_machine()
 {
     static constexpr std::string_view kModeNames[] = {"test", "demo", "shell"};
@@ -482,6 +504,11 @@ Result<MachineSpec> Session::make_machine()
             TappedNode{options_.build / "tools/memtap/memtap.so", out("ring"), out("tally")};
     if (!scenario_.rdt.empty())
         spec.rdt = RdtProcessor{options_.build / "tools/rdt/rdt.so", out("rdt.log"), scenario_.rdt};
+    if (!scenario_.disk.empty()) {
+        if (auto made = make_disk(); !made)
+            return made.error();
+        spec.disk = LoggedDisk{out("disk"), out("disk.log")};
+    }
     spec.smp = scenario_.smp;
     spec.steady = scenario_.steady;
     spec.hides_hypervisor = scenario_.hides_hypervisor;

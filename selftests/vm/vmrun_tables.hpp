@@ -46,7 +46,7 @@ struct GuestStep {
 // A check that runs on the host. It reads files that the guest has written to {guest}, or that the
 // models have written to {out}. More placeholders in its command: {kernel}, {kver}, {seed},
 // {next_seed}, the programs {pmukit}, {model}, {checker}, {entries_checker}, {topology_checker},
-// {ptt_checker}, and the folder {selftests}.
+// {ptt_checker}, {power_cut}, and the folder {selftests}.
 struct HostStep {
     std::string name;
     std::vector<std::string> command;
@@ -126,6 +126,10 @@ struct Scenario {
     // The guest suspends, so the devices of the shared folders must keep their state. Needs Linux
     // 6.12 or newer.
     bool sleeps = false;
+    // Size of a disk with an ext4 file system, /dev/vda, for mke2fs. Empty: no disk.
+    // {out}/disk.begin is its content at the boot, and {out}/disk.log has its writes and flushes:
+    // see selftests/power_cut.
+    std::string_view disk{};
     // CPUID reports no hypervisor. Needed for drivers that do not load under a hypervisor.
     bool hides_hypervisor = false;
     // Some steps violate the documentation of a device on purpose, and a check expects the
