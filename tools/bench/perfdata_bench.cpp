@@ -22,6 +22,7 @@
 #include "bench/hisi_ptt_bench_work.hpp"
 #include "perfdata/aux_file.hpp"
 #include "perfdata/format.hpp"
+#include "perfdata/packer.hpp"
 #include "perfdata/reader.hpp"
 #include "perfdata/writer.hpp"
 

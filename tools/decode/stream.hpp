@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Helpers for decoders that read a stream in pieces: Position is the position in the stream, Carry
-// keeps the bytes that cannot be decoded before more data arrives.
+// keeps the bytes that cannot be decoded before more data arrives. This header is not installed.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace pmukit::decode {
 
 // The offset of a decoder in its stream, and the skipped bytes that it has not reported yet.
 // Adjacent skipped bytes are reported together.
-class Position {
+class __attribute__((visibility("hidden"))) Position {
 public:
     explicit Position(uint64_t offset = 0) : offset_(offset) {}
 
@@ -47,7 +47,7 @@ private:
 // consumes as many bytes as it can from the start of its argument, and returns their number. If its
 // argument has kBytes or more, `use` leaves fewer than kBytes.
 template <size_t kBytes>
-class Carry {
+class __attribute__((visibility("hidden"))) Carry {
 public:
     size_t size() const { return size_; }
     void clear() { size_ = 0; }

@@ -2,7 +2,7 @@
 // A table of sums, built while a recording is read: one row per address or other number, one column
 // per interval of time. The number of columns is fixed; all columns double their width when a time
 // is beyond the last column. The number of rows is limited too, so no recording can exceed the
-// memory limit.
+// memory limit. This header is not installed.
 //
 // Columns begin at multiples of their width, so grids of one clock can be converted to one axis.
 //
@@ -26,7 +26,7 @@
 
 namespace pmukit::decode {
 
-class TimeGrid {
+class __attribute__((visibility("hidden"))) TimeGrid {
 public:
     static constexpr size_t kColumns = 64;
     using Columns = std::array<uint64_t, kColumns>;
@@ -65,7 +65,7 @@ private:
 
 // A grid of sums by address and time. Each row is a range of addresses. If there are too many rows,
 // rows are merged.
-class AddressGrid {
+class __attribute__((visibility("hidden"))) AddressGrid {
 public:
     static constexpr size_t kMaxRows = 256;
 

@@ -10,7 +10,7 @@
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
-#include "perfdata/new_file.hpp"
+#include "perfdata/output/new_file.hpp"
 
 namespace pmukit::exporter {
 

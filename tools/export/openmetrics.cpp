@@ -15,7 +15,7 @@
 #include "export/text.hpp"
 #include "export/text_file.hpp"
 #include "export/writer.hpp"
-#include "perfdata/new_file.hpp"
+#include "perfdata/output/new_file.hpp"
 
 namespace pmukit::exporter {
 namespace {

@@ -22,7 +22,8 @@ constexpr size_t kNoColumn = SIZE_MAX;
 // as a curve.
 struct Look {
     std::string_view table, name;
-    // Column that is drawn as a curve. A point of the curve is the sum over one call of rows().
+    // Column that is drawn as a curve. A point of the curve is the sum over one call of rows();
+    // rows without a value have no point.
     std::string_view sum;
     // Column with a time in ticks, which is finer than time_ns.
     std::string_view ticks;
@@ -211,16 +212,16 @@ void Perfetto::rows(const Table &table, Values common, Values rest)
     row_.resize(table.columns.size());
     std::ranges::copy(common, row_.begin());
     const size_t width = row_.size() - common.size();
-    uint64_t sum = 0;
+    std::optional<uint64_t> sum;  // nullopt: no row has a value
     for (size_t at = 0; at < rest.size() && file_.state(); at += width) {
         std::ranges::copy(rest.subspan(at, width),
                           row_.begin() + static_cast<ptrdiff_t>(common.size()));
         put_instant(table, places, track);
         if (places.sum != kNoColumn && row_[places.sum].known)
-            add_to(sum, row_[places.sum].number());
+            sum = add_or_max(sum.value_or(0), row_[places.sum].number());
     }
-    if (places.sum != kNoColumn)
-        put_point(table, places.sum, track, time_of(track, places), sum);
+    if (sum)
+        put_point(table, places.sum, track, time_of(track, places), *sum);
 }
 
 }  // namespace

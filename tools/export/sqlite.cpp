@@ -19,7 +19,7 @@
 
 #include "base/file.hpp"
 #include "export/text.hpp"
-#include "perfdata/new_file.hpp"
+#include "perfdata/output/new_file.hpp"
 
 namespace pmukit::exporter {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/file.hpp"
-#include "perfdata/new_file.hpp"
+#include "perfdata/output/new_file.hpp"
 
 namespace pmukit::exporter {
 

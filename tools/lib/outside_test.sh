@@ -48,7 +48,7 @@ for header in "$usr"/include/pmukit/*.h; do
 done
 [ "$(ls "$usr/include")" = pmukit ] || fail "include has more than pmukit/: $(ls "$usr/include")"
 ! find "$usr/include" -name '*.hpp' -exec grep -l '#include "\(base\|perfdata\|decode\|lib\)/' {} + || fail 'headers that only our tree can include'
-[ -z "$(find "$usr/include" -name 'reader_state*' -o -name 'input*' -o -name 'unpack*')" ] || fail 'an internal header is installed'
+! grep -rl 'visibility("hidden")' "$usr/include" >"$folder/log" || fail "an internal header is installed: $(cat "$folder/log")"
 (cd "$usr/include" && find . -name '*.hpp' | sed 's|^\./\(.*\)|#include "\1"|') >"$folder/all.cpp"
 [ "$(wc -l <"$folder/all.cpp")" -ge 20 ] || fail 'hardly any headers'
 quietly "${CXX:-c++}" -std=c++20 -fsyntax-only -I "$usr/include" "$folder/all.cpp"

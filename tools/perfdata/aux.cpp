@@ -9,6 +9,7 @@
 #include "base/budget.hpp"
 #include "base/limits.hpp"
 #include "base/stable_map.hpp"
+#include "perfdata/aux_stream_hash.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/lost_entries.hpp"
 

@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/hash.hpp"
 #include "perfdata/reader.hpp"
 
 namespace pmukit::perfdata {
@@ -40,16 +39,6 @@ inline bool operator<(const AuxStream &a, const AuxStream &b)
 {
     return a.event != b.event ? a.event < b.event : ring_of(a) < ring_of(b);
 }
-class AuxStreamHash {
-public:
-    size_t operator()(const AuxStream &stream) const
-    {
-        return hash_(hash_(stream.event) ^ ring_of(stream));
-    }
-
-private:
-    SaltedHash hash_;
-};
 
 class AuxSink {
 public:

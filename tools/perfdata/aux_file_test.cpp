@@ -10,6 +10,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/file.hpp"
 #include "base/test_folder.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/testing/test_file.hpp"

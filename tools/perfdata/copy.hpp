@@ -7,7 +7,7 @@
 //       +---- events, header sections, byte order ----------+
 //
 // The copy always has file layout. Compressed records are decompressed, and a directory of `perf
-// record --threads` becomes one file.
+// record --threads` becomes one file. This header is not installed.
 #pragma once
 
 #include <functional>
@@ -22,18 +22,19 @@ namespace pmukit::perfdata {
 
 // The events of a reader in the form that a writer takes. In pipe layout, call after
 // Reader::read_front().
-std::vector<WriterEvent> events_for_copy(const Reader &reader);
+__attribute__((visibility("hidden"))) std::vector<WriterEvent> events_for_copy(
+    const Reader &reader);
 
 // Returns true if a section of the header also applies to a copy. Sections that describe the
 // location or encoding of records do not.
-bool is_copied_section(unsigned feature);
+__attribute__((visibility("hidden"))) bool is_copied_section(unsigned feature);
 
 // Called for each record of the source that file layout does not store in the header; a long
 // payload arrives in pieces.
 using RecordFilter = std::function<Result<void>(const Record &)>;
 
 // Copies the records of one source to a writer.
-class RecordCopier {
+class __attribute__((visibility("hidden"))) RecordCopier {
 public:
     // Without a filter, every record is copied unchanged. The reader and the writer must outlive
     // this object.

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "perfdata/destination.hpp"
+#include "perfdata/output/destination.hpp"
 
 namespace pmukit::perfdata {
 

@@ -20,6 +20,7 @@
 #include "perfdata/format.hpp"
 #include "perfdata/generic_events.hpp"
 #include "perfdata/ordered.hpp"
+#include "perfdata/packer.hpp"
 #include "perfdata/sample.hpp"
 #include "perfdata/translate.hpp"
 
@@ -324,6 +325,10 @@ Result<void> Merge::check(const Input &input)
     if (reader.is_directory())
         return Error{Errc::kUnsupported,
                      reader.part() + ": a directory; make a file of it first, with pmukit cut"};
+    if (reader.feature(kFeatStat))
+        return Error{Errc::kUnsupported, reader.part() +
+                                             ": a recording of perf stat, which has counts and no "
+                                             "samples; perf stat report reads it"};
     for (const Event &event : reader.events()) {
         if (!event.attr.sample_id_all)
             return Error{Errc::kUnsupported,
@@ -453,11 +458,14 @@ void Merge::number_ids(Input &input)
     };
     for (const Event &event : input.reader.events()) {
         for (uint64_t id : event.ids)
-            if (!input.translation.ids.find(id))
-                input.translation.ids.insert(id, used_ids_.insert(id, {}) ? id : unused_id());
+            if (!used_ids_.insert(id, {}))
+                input.translation.ids.insert(id, unused_id());
         input.own_ids.push_back(event.ids.empty() ? unused_id()
                                                   : merged_id(input, event.ids.front()));
     }
+    input.translation.is_own = [&reader = input.reader](uint64_t id) {
+        return reader.event_of_id(id).has_value();
+    };
 }
 
 uint32_t Merge::merged_type(uint32_t type, const std::string &name)
@@ -538,6 +546,11 @@ Result<void> Merge::advance(Input &input)
     const bool more = input.ordered.next(input.head);
     if (const std::optional<Error> &error = input.ordered.error())
         return Error{error->code, input.reader.part() + ": " + error->message, error->offset};
+    // own_ids has an id for each event that was known when the ids were numbered.
+    if (input.reader.events().size() != input.own_ids.size())
+        return Error{Errc::kUnsupported,
+                     input.reader.part() + ": an event is described after the first record",
+                     input.reader.position()};
     bytes_ += input.reader.position() - before;
     report(progress_, bytes_);
     input.ended = !more;

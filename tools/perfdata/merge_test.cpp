@@ -6,10 +6,12 @@
 
 #include <filesystem>
 
+#include "base/file.hpp"
 #include "base/test_folder.hpp"
 #include "perfdata/aux.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
+#include "perfdata/packer.hpp"
 #include "perfdata/testing/test_file.hpp"
 #include "perfdata/writer.hpp"
 
@@ -619,6 +621,24 @@ TEST_P(MergeTest, EventIdsChosenToCollideCostNoMoreTimeThanOthers)
     write(host);
     ASSERT_TRUE(merge());
     EXPECT_EQ(samples(), (std::vector<std::string>{"hmu0 100 2 @10", "hmu0 100 2 @20"}));
+}
+
+// A pipe can describe an event at any time. This one has no id in its samples, so merge would have
+// to choose one for it.
+TEST_P(MergeTest, RefusesAnEventThatIsDescribedAfterTheFirstRecord)
+{
+    std::vector<uint64_t> attr(16);
+    attr[0] = GetParam() == std::endian::little ? 24 | uint64_t{128} << 32
+                                                : uint64_t{24} << 32 | 128;  // type and size
+    attr.push_back(9);                                                       // its id
+    testing::FileBuilder late(GetParam());
+    late.event(24, PERF_SAMPLE_ID, {kId}).record(PERF_RECORD_SAMPLE, {kId});
+    late.record(kHeaderAttr, attr).record(PERF_RECORD_SAMPLE, {9});
+    folder_.put("late", Bytes(late.pipe()));
+    write({"green", "hmu0", {10}, {}});
+    paths_.push_back(folder_.path("late"));
+    EXPECT_NE(refusal().find("late: an event is described after the first record"),
+              std::string::npos);
 }
 
 TEST_P(MergeTest, RefusesIncompatibleRecordings)

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "perfdata/format.hpp"
+#include "perfdata/time_queue.hpp"
 
 namespace pmukit::perfdata {
 

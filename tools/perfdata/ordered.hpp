@@ -11,14 +11,11 @@
 // Records without a time, and AUXTRACE with its payload, are returned immediately.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "base/limits.hpp"
 #include "base/result.hpp"
@@ -26,69 +23,12 @@
 
 namespace pmukit::perfdata {
 
-// Stores copies of records, and returns them in time order.
-class TimeQueue {
-public:
-    static constexpr size_t kDefaultBytes = limits::kQueue, kLeastBytes = size_t{256} << 10;
-
-    // max_bytes: limit for stored records; a value below kLeastBytes means kLeastBytes, because
-    // with less nothing can be sorted. A full queue returns its oldest record early.
-    explicit TimeQueue(size_t max_bytes = kDefaultBytes)
-        : max_bytes_(std::max(max_bytes, kLeastBytes))
-    {
-    }
-
-    void keep(const Record &record, uint64_t time_ns);
-    void end_round();              // FINISHED_ROUND
-    void end() { ended_ = true; }  // no more records follow
-    // Returns false if no record may be returned yet. The record is valid until the next call.
-    bool give(Record &into);
-    // Records that arrived after a newer record was returned: the queue was too small, or the file
-    // has no rounds.
-    uint64_t late_records() const { return late_; }
-
-private:
-    // A block holds many records, and is freed once its last record was returned. The longest
-    // record fits into a block.
-    struct Block {
-        std::unique_ptr<std::byte[]> bytes;
-        size_t used = 0, records = 0;
-    };
-    struct Kept {
-        uint64_t time_ns, sequence;
-        Record record;
-        Block *block;
-    };
-    static bool later(const Kept &a, const Kept &b);
-
-    const Kept *oldest() const;
-    void release();
-    size_t block_bytes() const
-    {
-        return std::clamp(max_bytes_ / 16, size_t{64} << 10, size_t{1} << 20);
-    }
-    bool full() const;
-
-    size_t max_bytes_;
-    std::deque<Kept> run_;    // records that arrived in order, usually most
-    std::vector<Kept> heap_;  // the others
-    std::vector<std::unique_ptr<Block>> blocks_;
-    Block *given_ = nullptr;  // holds the record that was returned last
-    uint64_t sequence_ = 0;
-    uint64_t newest_ns_ = 0;  // newest time of all stored records
-    // round_ns_: records up to this time may be returned; next_round_ns_: its value for the next
-    // round.
-    uint64_t round_ns_ = 0, next_round_ns_ = 0;
-    uint64_t given_ns_ = 0;  // newest time that was returned
-    uint64_t late_ = 0;
-    bool ended_ = false;
-};
-
 class OrderedReader {
 public:
-    static constexpr size_t kDefaultBytes = TimeQueue::kDefaultBytes;
+    static constexpr size_t kDefaultBytes = limits::kQueue;
 
-    // max_bytes: as in TimeQueue.
+    // max_bytes: limit for stored records. With less than 256 KiB nothing can be sorted, so a
+    // smaller limit means 256 KiB. At the limit, the oldest record is returned early.
     explicit OrderedReader(Reader &reader, size_t max_bytes = kDefaultBytes);
     OrderedReader(OrderedReader &&) noexcept;
     OrderedReader &operator=(OrderedReader &&) noexcept;
@@ -97,7 +37,8 @@ public:
     // Like Reader::next() and error(); the record is valid until the next call.
     [[nodiscard]] bool next(Record &into);
     const std::optional<Error> &error() const;
-    // As in TimeQueue.
+    // Records that were read after a newer record was returned: the limit was too small, or the
+    // file has no rounds.
     uint64_t late_records() const;
     // each: called with every record that next() takes from the reader, in the order of the file.
     void on_read(std::function<void(const Record &)> each);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Writes fields one after another, in the byte order of a file.
+// Writes fields one after another, in the byte order of a file. This header is not installed.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace pmukit::perfdata {
 
-class Packer {
+class __attribute__((visibility("hidden"))) Packer {
 public:
     explicit Packer(std::endian order = std::endian::native) : order_(order) {}
 

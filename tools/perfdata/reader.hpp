@@ -30,6 +30,9 @@
 
 namespace pmukit::perfdata {
 
+// The beginning of the message if bytes of file layout are fed or come from a pipe.
+constexpr const char *kFileLayoutInPipe = "a recording of file layout cannot be read from a pipe";
+
 struct Event {
     Attr attr;
     std::vector<uint64_t> ids;

@@ -191,7 +191,7 @@ Result<Reader::Step> Reader::State::begin()
     else if (std::equal(front->begin(), front->begin() + 8,
                         std::as_bytes(std::span("PERFFILE", 8)).begin()))
         return Error{Errc::kUnsupported,
-                     "the first perf.data format (before Linux 3.0) is not read", 0};
+                     "the first perf.data format (of perf before Linux 3.4) is not read", 0};
     else if (magic != kMagic)
         return Error{Errc::kDamaged, "not a perf.data file: it does not begin with PERFILE2", 0};
 
@@ -208,8 +208,7 @@ Result<Reader::Step> Reader::State::begin()
                      "header size " + std::to_string(header_bytes) + " is neither 16 nor >= 104",
                      kHeaderSizeAt};
     if (!input_.whole())
-        return Error{Errc::kUnsupported,
-                     "a recording of file layout cannot be read from a pipe; name the file", 0};
+        return Error{Errc::kUnsupported, std::string(kFileLayoutInPipe) + "; name the file", 0};
     if (input_.all().size() < kFileHeaderBytes)
         return Error{Errc::kTruncated, "the file ends inside its header", input_.all().size()};
     if (Result<void> read = read_file_header(input_.all()); !read)

@@ -12,6 +12,7 @@
 #include "base/limits.hpp"
 #include "base/test_folder.hpp"
 #include "perfdata/copy.hpp"
+#include "perfdata/packer.hpp"
 #include "perfdata/testing/test_file.hpp"
 
 namespace pmukit::perfdata {
@@ -221,6 +222,7 @@ TEST(Reader, RefusesFilesThatAreNotPerfData)
     std::vector<std::byte> old = filled(200, 0);
     std::ranges::copy(std::as_bytes(std::span("PERFFILE", 8)), old.begin());
     EXPECT_EQ(walk(old).error->code, Errc::kUnsupported);
+    EXPECT_NE(walk(old).error->message.find("Linux 3.4"), std::string::npos);
 }
 
 // An offset in the file header, and an invalid value.

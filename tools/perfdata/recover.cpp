@@ -4,11 +4,15 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "base/file.hpp"
 #include "perfdata/copy.hpp"
-#include "perfdata/destination.hpp"
 #include "perfdata/features.hpp"
 #include "perfdata/format.hpp"
+#include "perfdata/output/destination.hpp"
+#include "perfdata/packer.hpp"
+#include "perfdata/reader.hpp"
 
 namespace pmukit::perfdata {
 namespace {
@@ -255,13 +259,29 @@ Result<void> copy_in_pieces(Record record, Bytes payload, RecordCopier &copier, 
 
 }  // namespace
 
-bool DamagedRecording::clean() const
-{
-    return std::ranges::all_of(parts_, [](const Part &part) { return part.found.clean(); });
-}
+struct __attribute__((visibility("hidden"))) DamagedRecording::State {
+    struct Content {
+        Bytes bytes;
+        std::unique_ptr<MappedFile> file;  // nullptr: the caller's bytes
+    };
 
-void DamagedRecording::find(const std::string &path, Content content, ByteRange range,
-                            const ProgressCallback &progress)
+    explicit State(Reader reader) : reader_(std::move(reader)) {}
+
+    static Result<Content> map(const std::string &path);
+    void find_first(Content content, const ProgressCallback &progress);
+    void find(const std::string &path, Content content, ByteRange range,
+              const ProgressCallback &progress);
+    Result<Writer> write(const std::string &path, const ProgressCallback &progress) const;
+    Result<void> write_records(size_t part, RecordCopier &copier,
+                               const ProgressCallback &progress) const;
+
+    Reader reader_;
+    std::vector<Part> parts_;
+    std::vector<Content> contents_;  // contents of parts_
+};
+
+void DamagedRecording::State::find(const std::string &path, Content content, ByteRange range,
+                                   const ProgressCallback &progress)
 {
     Finder finder(content.bytes, content.file.get(), reader_);
     parts_.push_back({path, finder.find(range, progress)});
@@ -269,7 +289,7 @@ void DamagedRecording::find(const std::string &path, Content content, ByteRange 
 }
 
 // Searches the first file, which has the header.
-void DamagedRecording::find_first(Content content, const ProgressCallback &progress)
+void DamagedRecording::State::find_first(Content content, const ProgressCallback &progress)
 {
     // Reads these values before the reader moves to another file of a directory. `content` is a
     // second mapping of the file, which may have become shorter in between.
@@ -291,49 +311,7 @@ void DamagedRecording::find_first(Content content, const ProgressCallback &progr
     parts_.front().found.header_whole = header_whole;
 }
 
-Result<DamagedRecording> DamagedRecording::of(Bytes file)
-{
-    Result<Reader> reader = Reader::open(file);
-    if (!reader)
-        return reader.error();
-    DamagedRecording recording(std::move(*reader));
-    recording.find_first({file, nullptr}, {});
-    return recording;
-}
-
-Result<DamagedRecording> DamagedRecording::open(const std::string &path)
-{
-    return open(path, {});
-}
-
-Result<DamagedRecording> DamagedRecording::open(const std::string &path,
-                                                const ProgressCallback &progress)
-{
-    Result<Reader> reader = Reader::open_path(path);
-    if (!reader)
-        return reader.error();
-    const std::vector<std::string> later = reader->later_parts();
-    DamagedRecording recording(std::move(*reader));
-    Result<Content> first = map(recording.reader_.part());
-    if (!first)
-        return first.error();
-    recording.find_first(std::move(*first), progress);
-    for (const std::string &part : later) {
-        Result<Content> content = map(part);
-        if (!content)
-            return content.error();
-        const uint64_t end = content->bytes.size();
-        recording.find(part, std::move(*content), {0, end}, progress);
-    }
-    if (const std::optional<std::string> &missing = recording.reader_.missing_part()) {
-        recording.parts_.push_back({*missing, {}});
-        recording.parts_.back().found.missing = true;
-        recording.contents_.emplace_back();
-    }
-    return recording;
-}
-
-Result<DamagedRecording::Content> DamagedRecording::map(const std::string &path)
+Result<DamagedRecording::State::Content> DamagedRecording::State::map(const std::string &path)
 {
     const Result<Fd> fd = open_untrusted("", path);
     if (!fd)
@@ -347,8 +325,8 @@ Result<DamagedRecording::Content> DamagedRecording::map(const std::string &path)
     return content;
 }
 
-Result<void> DamagedRecording::write_records(size_t part, RecordCopier &copier,
-                                             const ProgressCallback &progress) const
+Result<void> DamagedRecording::State::write_records(size_t part, RecordCopier &copier,
+                                                    const ProgressCallback &progress) const
 {
     const Content &content = contents_[part];
     for (const ByteRange &range : parts_[part].found.kept) {
@@ -368,13 +346,8 @@ Result<void> DamagedRecording::write_records(size_t part, RecordCopier &copier,
     return {};
 }
 
-Result<Writer> DamagedRecording::write(const std::string &path) const
-{
-    return write(path, {});
-}
-
-Result<Writer> DamagedRecording::write(const std::string &path,
-                                       const ProgressCallback &progress) const
+Result<Writer> DamagedRecording::State::write(const std::string &path,
+                                              const ProgressCallback &progress) const
 {
     const bool packed =
         std::ranges::any_of(parts_, [](const Part &part) { return part.found.packed != 0; });
@@ -400,6 +373,76 @@ Result<Writer> DamagedRecording::write(const std::string &path,
     if (Result<void> done = to->complete(); !done)
         return done.error();
     return to;
+}
+
+// Calls of the interface
+
+DamagedRecording::DamagedRecording(std::unique_ptr<State> state) : state_(std::move(state)) {}
+DamagedRecording::DamagedRecording(DamagedRecording &&) noexcept = default;
+DamagedRecording &DamagedRecording::operator=(DamagedRecording &&) noexcept = default;
+DamagedRecording::~DamagedRecording() = default;
+
+Result<DamagedRecording> DamagedRecording::of(Bytes file)
+{
+    Result<Reader> reader = Reader::open(file);
+    if (!reader)
+        return reader.error();
+    auto state = std::make_unique<State>(std::move(*reader));
+    state->find_first({file, nullptr}, {});
+    return DamagedRecording(std::move(state));
+}
+
+Result<DamagedRecording> DamagedRecording::open(const std::string &path)
+{
+    return open(path, {});
+}
+
+Result<DamagedRecording> DamagedRecording::open(const std::string &path,
+                                                const ProgressCallback &progress)
+{
+    Result<Reader> reader = Reader::open_path(path);
+    if (!reader)
+        return reader.error();
+    const std::vector<std::string> later = reader->later_parts();
+    auto state = std::make_unique<State>(std::move(*reader));
+    Result<State::Content> first = State::map(state->reader_.part());
+    if (!first)
+        return first.error();
+    state->find_first(std::move(*first), progress);
+    for (const std::string &part : later) {
+        Result<State::Content> content = State::map(part);
+        if (!content)
+            return content.error();
+        const uint64_t end = content->bytes.size();
+        state->find(part, std::move(*content), {0, end}, progress);
+    }
+    if (const std::optional<std::string> &missing = state->reader_.missing_part()) {
+        state->parts_.push_back({*missing, {}});
+        state->parts_.back().found.missing = true;
+        state->contents_.emplace_back();
+    }
+    return DamagedRecording(std::move(state));
+}
+
+const std::vector<DamagedRecording::Part> &DamagedRecording::parts() const
+{
+    return state_->parts_;
+}
+
+bool DamagedRecording::clean() const
+{
+    return std::ranges::all_of(parts(), [](const Part &part) { return part.found.clean(); });
+}
+
+Result<Writer> DamagedRecording::write(const std::string &path) const
+{
+    return write(path, {});
+}
+
+Result<Writer> DamagedRecording::write(const std::string &path,
+                                       const ProgressCallback &progress) const
+{
+    return state_->write(path, progress);
 }
 
 }  // namespace pmukit::perfdata

@@ -17,11 +17,9 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "base/file.hpp"
 #include "base/result.hpp"
-#include "perfdata/copy.hpp"
 #include "perfdata/progress.hpp"
-#include "perfdata/reader.hpp"
+#include "perfdata/writer.hpp"
 
 namespace pmukit::perfdata {
 
@@ -48,6 +46,10 @@ public:
         Recovery found;
     };
 
+    DamagedRecording(DamagedRecording &&) noexcept;
+    DamagedRecording &operator=(DamagedRecording &&) noexcept;
+    ~DamagedRecording();
+
     // Error: not even the events can be read. Files are mapped: if one becomes shorter, further
     // access raises SIGBUS.
     static Result<DamagedRecording> open(const std::string &path);
@@ -56,7 +58,7 @@ public:
     static Result<DamagedRecording> of(Bytes file);
 
     // The result for each file.
-    const std::vector<Part> &parts() const { return parts_; }
+    const std::vector<Part> &parts() const;
     bool clean() const;
 
     // Writes the kept records as one file that stock perf reads: with a valid header, the sections
@@ -65,22 +67,10 @@ public:
     Result<Writer> write(const std::string &path, const ProgressCallback &progress) const;
 
 private:
-    explicit DamagedRecording(Reader reader) : reader_(std::move(reader)) {}
+    struct State;
+    explicit DamagedRecording(std::unique_ptr<State> state);
 
-    struct Content {
-        Bytes bytes;
-        std::unique_ptr<MappedFile> file;  // nullptr: the caller's bytes
-    };
-    static Result<Content> map(const std::string &path);
-    void find_first(Content content, const ProgressCallback &progress);
-    void find(const std::string &path, Content content, ByteRange range,
-              const ProgressCallback &progress);
-    Result<void> write_records(size_t part, RecordCopier &copier,
-                               const ProgressCallback &progress) const;
-
-    Reader reader_;
-    std::vector<Part> parts_;
-    std::vector<Content> contents_;  // contents of parts_
+    std::unique_ptr<State> state_;
 };
 
 }  // namespace pmukit::perfdata

@@ -215,6 +215,22 @@ size_t words_before(std::initializer_list<uint64_t> fields, uint64_t sample_type
     return bytes;
 }
 
+// Sets the fields of the event. Returns false if the body is too short.
+bool read_sample(Bytes body, const Attr &attr, std::endian order, Sample &sample)
+{
+    constexpr uint64_t kMiddle = PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW |
+                                 PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |
+                                 PERF_SAMPLE_STACK_USER;
+    constexpr uint64_t kBack = ~(kMiddle | (PERF_SAMPLE_WEIGHT - 1) | PERF_SAMPLE_IDENTIFIER);
+    Walk in(body, order);
+    read_front(in, attr.sample_type, sample);
+    if (attr.sample_type & kMiddle)
+        read_middle(in, attr, sample);
+    if (attr.sample_type & kBack)
+        read_back(in, attr, sample);
+    return in.whole();
+}
+
 }  // namespace
 
 // Counts
@@ -271,31 +287,31 @@ std::optional<uint64_t> CountView::time_running_ns() const
 
 // Samples
 
+struct __attribute__((visibility("hidden"))) SampleParser::State {
+    Sample sample_;
+    uint64_t written_ = 0;  // the sample_type whose fields are set in sample_
+};
+
+SampleParser::SampleParser() : state_(std::make_unique<State>()) {}
+SampleParser::SampleParser(SampleParser &&) noexcept = default;
+SampleParser &SampleParser::operator=(SampleParser &&) noexcept = default;
+SampleParser::~SampleParser() = default;
+
 const Sample *SampleParser::parse(Bytes body, const Attr &attr, std::endian order)
 {
-    constexpr uint64_t kMiddle = PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW |
-                                 PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |
-                                 PERF_SAMPLE_STACK_USER;
-    constexpr uint64_t kBack = ~(kMiddle | (PERF_SAMPLE_WEIGHT - 1) | PERF_SAMPLE_IDENTIFIER);
     // Events with the same sample_type set the same fields completely: no field of the previous
     // sample remains.
-    if (attr.sample_type != written_)
-        sample_ = Sample();
-    written_ = attr.sample_type;
-    Walk in(body, order);
-    read_front(in, attr.sample_type, sample_);
-    if (attr.sample_type & kMiddle)
-        read_middle(in, attr, sample_);
-    if (attr.sample_type & kBack)
-        read_back(in, attr, sample_);
-    return in.whole() ? &sample_ : nullptr;
+    State &state = *state_;
+    if (attr.sample_type != state.written_)
+        state.sample_ = Sample();
+    state.written_ = attr.sample_type;
+    return read_sample(body, attr, order, state.sample_) ? &state.sample_ : nullptr;
 }
 
 std::optional<Sample> parse_sample(Bytes body, const Attr &attr, std::endian order)
 {
-    SampleParser parser;
-    const Sample *sample = parser.parse(body, attr, order);
-    return sample ? std::optional<Sample>(*sample) : std::nullopt;
+    Sample sample;
+    return read_sample(body, attr, order, sample) ? std::optional<Sample>(sample) : std::nullopt;
 }
 
 std::optional<std::vector<std::byte>> compose_sample(uint64_t sample_type,

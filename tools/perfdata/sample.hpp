@@ -10,6 +10,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -133,12 +134,17 @@ struct Sample {
 // time for a small sample.
 class SampleParser {
 public:
+    SampleParser();
+    SampleParser(SampleParser &&) noexcept;
+    SampleParser &operator=(SampleParser &&) noexcept;
+    ~SampleParser();
+
     // The result is borrowed until the next call. nullptr: the body is too short for its attribute.
     const Sample *parse(Bytes body, const Attr &attr, std::endian order);
 
 private:
-    Sample sample_;
-    uint64_t written_ = 0;  // the sample_type whose fields are set in sample_
+    struct State;
+    std::unique_ptr<State> state_;
 };
 
 // nullopt: the body is too short for its attribute.

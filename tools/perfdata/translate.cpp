@@ -109,8 +109,10 @@ public:
 private:
     uint64_t id_of(uint64_t id, Kind kind)
     {
-        const uint64_t *const found = translation_.ids.find(id);
-        const bool taken = !found && translation_.all_ids && translation_.all_ids->find(id);
+        const Translation &to = translation_;
+        const uint64_t *const found = to.ids.find(id);
+        const bool taken =
+            !found && to.all_ids && to.all_ids->find(id) && !(to.is_own && to.is_own(id));
         valid_ = valid_ && (!taken || kind == Kind::kStream);
         return found ? *found : id;
     }

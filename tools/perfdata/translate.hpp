@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Numbers in a record that are only valid in its own machine and recording: event ids, threads,
-// CPUs, rings, cgroups, times. A merge replaces them in place.
+// CPUs, rings, cgroups, times. A merge replaces them in place. This header is not installed.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <variant>
 
@@ -19,7 +20,10 @@ struct Translation {
         uint64_t shift = 0;
         uint64_t size = UINT64_MAX;
     };
-    FlatMap<uint64_t> ids;  // old id -> new id, for every id in the header of the input
+    FlatMap<uint64_t>
+        ids;  // old id -> new id, for those ids in the header of the input that change
+    // Returns true for every id in the header of the input, also if it does not change.
+    std::function<bool(uint64_t)> is_own = {};
     // Every new id of every input; nullptr: a single input.
     const FlatMap<std::monostate> *all_ids = nullptr;
     Range threads;  // threads 0 (idle) and -1 (none) stay as they are
@@ -32,7 +36,10 @@ struct Translation {
 // attr: of the record's event. Fields past the end of the body are ignored. Returns false if a
 // number is outside of its range, or an id that only another input has: the record is damaged, and
 // the new number may be one of another host.
-[[nodiscard]] bool translate(uint32_t type, std::span<std::byte> body, const Attr &attr,
-                             std::endian order, const Translation &translation);
+[[nodiscard]] __attribute__((visibility("hidden"))) bool translate(uint32_t type,
+                                                                   std::span<std::byte> body,
+                                                                   const Attr &attr,
+                                                                   std::endian order,
+                                                                   const Translation &translation);
 
 }  // namespace pmukit::perfdata

@@ -223,6 +223,9 @@ TEST_P(Translate, AnIdOfAnotherInputIsRefused)
     EXPECT_FALSE(is_valid(PERF_RECORD_LOST, {9, 1, 7}, attr));
     EXPECT_TRUE(is_valid(PERF_RECORD_THROTTLE, {1, 7, 9, 7}, attr))
         << "the stream id of an inherited event is in no header";
+    to_.is_own = [](uint64_t id) { return id == 9; };
+    EXPECT_TRUE(is_valid(PERF_RECORD_SAMPLE, {9}, attr)) << "this input has the id, too";
+    EXPECT_FALSE(is_valid(PERF_RECORD_SAMPLE, {108}, attr));
 }
 
 }  // namespace

@@ -3,8 +3,13 @@
 #include "perfdata/writer.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
 
 #include "perfdata/format.hpp"
+#include "perfdata/output/new_file.hpp"
+#include "perfdata/packer.hpp"
 
 namespace pmukit::perfdata {
 namespace {
@@ -62,7 +67,43 @@ std::vector<std::byte> packed_caps(const std::vector<std::pair<std::string, Host
     return packer.take();
 }
 
-Writer::Writer(NewFile file, std::endian order, std::vector<WriterEvent> events)
+struct __attribute__((visibility("hidden"))) Writer::State {
+    State(NewFile file, std::endian order, std::vector<WriterEvent> events);
+
+    void section(unsigned feature, std::vector<std::byte> content);
+    Result<void> auxtrace_info(uint32_t type, const std::vector<uint64_t> &priv);
+    Result<void> copy(const Record &record);
+    Result<void> auxtrace(const AuxtraceRecord &record, Bytes first, Bytes second);
+    Result<void> finished_round();
+    Result<void> complete();
+    std::string keep();
+
+    void host_sections(const HostInfo &host);
+    Result<void> write_front();
+    Result<void> write_pipe_front();
+    Result<void> write_pipe_event(const WriterEvent &event);
+    Result<void> write_features();
+    Packer packer() const { return Packer(order_); }
+    std::vector<std::byte> file_header() const;
+    std::vector<std::byte> event_desc() const;
+    std::vector<std::byte> auxtrace_index() const;
+
+    struct IndexEntry {
+        uint64_t offset, size;
+    };
+    NewFile file_;
+    std::endian order_;
+    std::vector<WriterEvent> events_;
+    bool pipe_ = false, complete_ = false;
+    uint64_t attrs_offset_ = 0, data_offset_ = 0, data_end_ = 0;
+    std::chrono::steady_clock::time_point flushed_;
+    size_t attr_bytes_ = 0;  // size of the largest attribute
+    std::vector<IndexEntry> index_;
+    // Sorted by feature number: the table in the file has no other key.
+    std::map<unsigned, std::vector<std::byte>> sections_;
+};
+
+Writer::State::State(NewFile file, std::endian order, std::vector<WriterEvent> events)
     : file_(std::move(file)), order_(order), events_(std::move(events))
 {
     attr_bytes_ = kAttrMinBytes;
@@ -79,6 +120,13 @@ Writer::Writer(NewFile file, std::endian order, std::vector<WriterEvent> events)
         sections_[kFeatEventDesc] = event_desc();
 }
 
+// Creation
+
+Writer::Writer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Writer::Writer(Writer &&) noexcept = default;
+Writer &Writer::operator=(Writer &&) noexcept = default;
+Writer::~Writer() = default;
+
 Result<Writer> Writer::create(const std::string &path, std::vector<WriterEvent> events,
                               const HostInfo &host, int stop_fd)
 {
@@ -92,11 +140,13 @@ Result<Writer> Writer::create(const std::string &path, std::vector<WriterEvent> 
     if (!file)
         return file.error();
     file->give_up_when(stop_fd);
-    if (!file->can_patch())
-        return in_pipe(std::move(*file), order, std::move(events), host);
-    Result<Writer> writer = in_file(std::move(*file), order, std::move(events));
+    const bool pipe = !file->can_patch();
+    auto state = std::make_unique<State>(std::move(*file), order, std::move(events));
+    if (pipe)
+        return in_pipe(std::move(state), host);
+    Result<Writer> writer = in_file(std::move(state));
     if (writer)
-        writer->host_sections(host);
+        writer->state_->host_sections(host);
     return writer;
 }
 
@@ -107,9 +157,8 @@ Result<Writer> Writer::create_copy(const std::string &path, std::endian order,
     if (!file)
         return file.error();
     if (!file->can_patch())
-        return Error{Errc::kUsage,
-                     path + ": a recording is not written front to back; name a file"};
-    return in_file(std::move(*file), order, std::move(events));
+        return Error{Errc::kUsage, path + kNeedsFile};
+    return in_file(std::make_unique<State>(std::move(*file), order, std::move(events)));
 }
 
 Result<Writer> Writer::create_pipe(Fd fd, std::vector<WriterEvent> events, const HostInfo &host,
@@ -117,7 +166,8 @@ Result<Writer> Writer::create_pipe(Fd fd, std::vector<WriterEvent> events, const
 {
     NewFile file = NewFile::into(std::move(fd), "the pipe");
     file.give_up_when(stop_fd);
-    return in_pipe(std::move(file), std::endian::native, std::move(events), host);
+    return in_pipe(std::make_unique<State>(std::move(file), std::endian::native, std::move(events)),
+                   host);
 }
 
 Result<Writer> Writer::create_pipe(const std::string &path, std::vector<WriterEvent> events,
@@ -126,40 +176,103 @@ Result<Writer> Writer::create_pipe(const std::string &path, std::vector<WriterEv
     Result<NewFile> file = NewFile::create(path);
     if (!file)
         return file.error();
-    return in_pipe(std::move(*file), std::endian::native, std::move(events), host);
+    return in_pipe(
+        std::make_unique<State>(std::move(*file), std::endian::native, std::move(events)), host);
 }
 
-Result<Writer> Writer::in_file(NewFile file, std::endian order, std::vector<WriterEvent> events)
+Result<Writer> Writer::in_file(std::unique_ptr<State> state)
 {
-    Writer writer(std::move(file), order, std::move(events));
-    if (Result<void> front = writer.write_front(); !front)
+    if (Result<void> front = state->write_front(); !front)
         return front.error();
-    return writer;
+    return Writer(std::move(state));
 }
 
-Result<Writer> Writer::in_pipe(NewFile file, std::endian order, std::vector<WriterEvent> events,
-                               const HostInfo &host)
+Result<Writer> Writer::in_pipe(std::unique_ptr<State> state, const HostInfo &host)
 {
-    Writer writer(std::move(file), order, std::move(events));
-    writer.pipe_ = true;
-    writer.host_sections(host);
-    if (Result<void> front = writer.write_pipe_front(); !front)
+    state->pipe_ = true;
+    state->host_sections(host);
+    if (Result<void> front = state->write_pipe_front(); !front)
         return front.error();
-    return writer;
+    return Writer(std::move(state));
 }
+
+// Calls of the interface
 
 void Writer::section(unsigned feature, std::vector<std::byte> content)
+{
+    state_->section(feature, std::move(content));
+}
+
+void Writer::sample_times(const TimeSpan &times)
+{
+    section(kFeatSampleTime, state_->packer().put(times.first_ns).put(times.last_ns).take());
+}
+
+Result<void> Writer::auxtrace_info(uint32_t type, const std::vector<uint64_t> &priv)
+{
+    return state_->auxtrace_info(type, priv);
+}
+
+Result<void> Writer::records(Bytes bytes)
+{
+    return state_->file_.put(bytes);
+}
+
+Result<void> Writer::copy(const Record &record)
+{
+    return state_->copy(record);
+}
+
+Result<void> Writer::auxtrace(AuxtraceRecord record, Bytes first, Bytes second)
+{
+    return state_->auxtrace(record, first, second);
+}
+
+Result<void> Writer::finished_round()
+{
+    return state_->finished_round();
+}
+
+Result<void> Writer::complete()
+{
+    return state_->complete();
+}
+
+Result<void> Writer::finish()
+{
+    Result<void> done = complete();
+    return done ? state_->file_.finish() : done;
+}
+
+void Writer::make_durable()
+{
+    state_->file_.make_durable();
+}
+
+std::string Writer::keep()
+{
+    return state_->keep();
+}
+
+std::endian Writer::order() const
+{
+    return state_->order_;
+}
+
+uint64_t Writer::data_bytes() const
+{
+    return state_->file_.offset() - state_->data_offset_;
+}
+
+// Front and sections
+
+void Writer::State::section(unsigned feature, std::vector<std::byte> content)
 {
     if (feature != kFeatEventDesc && feature != kFeatAuxtrace)
         sections_[feature] = std::move(content);
 }
 
-void Writer::sample_times(const TimeSpan &times)
-{
-    section(kFeatSampleTime, packer().put(times.first_ns).put(times.last_ns).take());
-}
-
-void Writer::host_sections(const HostInfo &host)
+void Writer::State::host_sections(const HostInfo &host)
 {
     sections_[kFeatHostname] = packed_string(host.hostname, order_);
     sections_[kFeatOsRelease] = packed_string(host.os_release, order_);
@@ -183,12 +296,8 @@ void Writer::host_sections(const HostInfo &host)
 
 // The header is written twice: now, and at the end with all sizes. Until then it is the header of a
 // killed recorder: the events can be read, so the records can be recovered.
-Result<void> Writer::write_front()
+Result<void> Writer::State::write_front()
 {
-    Packer ids = packer();
-    for (const WriterEvent &event : events_)
-        for (uint64_t id : event.ids)
-            ids.put(id);
     uint64_t ids_at = kFileHeaderBytes;
     Packer attrs = packer();
     for (const WriterEvent &event : events_) {
@@ -197,14 +306,17 @@ Result<void> Writer::write_front()
     }
     attrs_offset_ = ids_at;
     data_offset_ = attrs_offset_ + attrs.bytes().size();
-    const std::vector<std::byte> header = file_header();
-    for (Bytes part : {Bytes(header), Bytes(ids.bytes()), Bytes(attrs.bytes())})
-        if (Result<void> done = file_.put(part); !done)
-            return done;
-    return {};
+    Result<void> done = file_.put(file_header());
+    for (const WriterEvent &event : events_)
+        for (size_t i = 0; done && i < event.ids.size(); i++) {
+            std::byte id[sizeof(uint64_t)];
+            store(id, event.ids[i], order_);
+            done = file_.put(id);
+        }
+    return done ? file_.put(attrs.bytes()) : done;
 }
 
-Result<void> Writer::auxtrace_info(uint32_t type, const std::vector<uint64_t> &priv)
+Result<void> Writer::State::auxtrace_info(uint32_t type, const std::vector<uint64_t> &priv)
 {
     constexpr size_t kInfoBodyBytes = 8;  // the type and 32 reserved bits
     constexpr size_t kFrontBytes = kRecordHeaderBytes + kInfoBodyBytes;
@@ -219,7 +331,7 @@ Result<void> Writer::auxtrace_info(uint32_t type, const std::vector<uint64_t> &p
 }
 
 // Attributes, names and features as records; an empty feature ends the header.
-Result<void> Writer::write_pipe_front()
+Result<void> Writer::State::write_pipe_front()
 {
     Packer front = packer();
     front.put(kMagic).put(uint64_t{kPipeHeaderBytes});
@@ -246,7 +358,7 @@ Result<void> Writer::write_pipe_front()
     return {};
 }
 
-Result<void> Writer::write_pipe_event(const WriterEvent &event)
+Result<void> Writer::State::write_pipe_event(const WriterEvent &event)
 {
     size_t size = kRecordHeaderBytes + event.attr.size() + event.ids.size() * sizeof(uint64_t);
     if (size > UINT16_MAX)
@@ -268,12 +380,7 @@ Result<void> Writer::write_pipe_event(const WriterEvent &event)
     return file_.put(name.bytes());
 }
 
-Result<void> Writer::records(Bytes bytes)
-{
-    return file_.put(bytes);
-}
-
-Result<void> Writer::copy(const Record &record)
+Result<void> Writer::State::copy(const Record &record)
 {
     if (record.payload_at != 0)
         return file_.put(record.payload);
@@ -290,7 +397,7 @@ Result<void> Writer::copy(const Record &record)
     return {};
 }
 
-Result<void> Writer::auxtrace(AuxtraceRecord record, Bytes first, Bytes second)
+Result<void> Writer::State::auxtrace(const AuxtraceRecord &record, Bytes first, Bytes second)
 {
     constexpr size_t kBytes = kRecordHeaderBytes + kAuxtraceBodyBytes;
     const size_t size = first.size() + second.size();
@@ -312,7 +419,7 @@ Result<void> Writer::auxtrace(AuxtraceRecord record, Bytes first, Bytes second)
     return {};
 }
 
-Result<void> Writer::finished_round()
+Result<void> Writer::State::finished_round()
 {
     constexpr auto kMostLost = std::chrono::seconds(1);
     Packer record = packer();
@@ -325,9 +432,15 @@ Result<void> Writer::finished_round()
     return file_.flush();
 }
 
-std::vector<std::byte> Writer::event_desc() const
+std::vector<std::byte> Writer::State::event_desc() const
 {
+    constexpr size_t kMostBesides = 128;  // numbers, and the padding of the name
+    size_t bytes = kMostBesides;
+    for (const WriterEvent &event : events_)
+        bytes += event.attr.size() + event.name.size() + event.ids.size() * sizeof(uint64_t) +
+                 kMostBesides;
     Packer desc = packer();
+    desc.reserve(bytes);
     desc.put(static_cast<uint32_t>(events_.size())).put(static_cast<uint32_t>(attr_bytes_));
     for (const WriterEvent &event : events_) {
         desc.put(Bytes(event.attr)).put(static_cast<uint32_t>(event.ids.size())).string(event.name);
@@ -337,7 +450,7 @@ std::vector<std::byte> Writer::event_desc() const
     return desc.take();
 }
 
-std::vector<std::byte> Writer::auxtrace_index() const
+std::vector<std::byte> Writer::State::auxtrace_index() const
 {
     Packer index = packer();
     index.put(uint64_t{index_.size()});
@@ -346,7 +459,7 @@ std::vector<std::byte> Writer::auxtrace_index() const
     return index.take();
 }
 
-Result<void> Writer::write_features()
+Result<void> Writer::State::write_features()
 {
     if (!index_.empty())
         sections_[kFeatAuxtrace] = auxtrace_index();
@@ -366,7 +479,7 @@ Result<void> Writer::write_features()
 
 // Until the end of the records is known, the header has no size and no sections: readers recognize
 // that as the file of a killed recorder.
-std::vector<std::byte> Writer::file_header() const
+std::vector<std::byte> Writer::State::file_header() const
 {
     const bool is_known = data_end_ != 0;
     uint64_t bitmap[kFeatureBits / 64] = {};
@@ -383,7 +496,7 @@ std::vector<std::byte> Writer::file_header() const
     return header.take();
 }
 
-Result<void> Writer::complete()
+Result<void> Writer::State::complete()
 {
     if (complete_)
         return {};
@@ -399,13 +512,7 @@ Result<void> Writer::complete()
     return done;
 }
 
-Result<void> Writer::finish()
-{
-    Result<void> done = complete();
-    return done ? file_.finish() : done;
-}
-
-std::string Writer::keep()
+std::string Writer::State::keep()
 {
     if (pipe_ || file_.bytes_there() <= data_offset_)
         return {};

@@ -6,9 +6,8 @@
 #pragma once
 
 #include <bit>
-#include <chrono>
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,8 +17,6 @@
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "perfdata/features.hpp"
-#include "perfdata/new_file.hpp"
-#include "perfdata/packer.hpp"
 #include "perfdata/records.hpp"
 
 namespace pmukit::perfdata {
@@ -51,7 +48,8 @@ std::vector<std::byte> packed_caps(const std::vector<std::pair<std::string, Host
 class Writer {
 public:
     // Writes in this machine's byte order, or in `order`. Writes pipe layout if the path is a FIFO.
-    // stop_fd: see NewFile::give_up_when().
+    // stop_fd: once this descriptor is readable, a pipe that accepts no data for a second is an
+    // error: its reader has stopped. -1: the writer waits forever.
     static Result<Writer> create(const std::string &path, std::vector<WriterEvent> events,
                                  const HostInfo &host, int stop_fd = -1);
     static Result<Writer> create(const std::string &path, std::vector<WriterEvent> events,
@@ -66,9 +64,9 @@ public:
     // Error: the path is a FIFO.
     static Result<Writer> create_copy(const std::string &path, std::endian order,
                                       std::vector<WriterEvent> events);
-    Writer(Writer &&) = default;
-    Writer &operator=(Writer &&) = delete;
-    ~Writer() = default;  // removes an unfinished file, unless it is kept
+    Writer(Writer &&) noexcept;
+    Writer &operator=(Writer &&) noexcept;
+    ~Writer();  // removes an unfinished file, unless it is kept
 
     // Sets the content of a header section (enum Feature); not for pipe layout. EVENT_DESC and
     // AUXTRACE (the index of AUX buffers) are ignored: the writer makes them itself.
@@ -99,44 +97,22 @@ public:
     // Calls complete(), then gives the file its name.
     Result<void> finish();
     // After finish(), the file survives a power failure.
-    void make_durable() { file_.make_durable(); }
+    void make_durable();
     // Call if the file cannot be finished and its data cannot be recorded again: keeps the
     // unfinished file for DamagedRecording. Returns its path; empty: there is no such file, or it
     // has no record.
     std::string keep();
 
-    std::endian order() const { return order_; }
-    uint64_t data_bytes() const { return file_.offset() - data_offset_; }
+    std::endian order() const;
+    uint64_t data_bytes() const;
 
 private:
-    struct IndexEntry {
-        uint64_t offset, size;
-    };
+    struct State;
+    explicit Writer(std::unique_ptr<State> state);
+    static Result<Writer> in_file(std::unique_ptr<State> state);
+    static Result<Writer> in_pipe(std::unique_ptr<State> state, const HostInfo &host);
 
-    Writer(NewFile file, std::endian order, std::vector<WriterEvent> events);
-    static Result<Writer> in_file(NewFile file, std::endian order, std::vector<WriterEvent> events);
-    static Result<Writer> in_pipe(NewFile file, std::endian order, std::vector<WriterEvent> events,
-                                  const HostInfo &host);
-    void host_sections(const HostInfo &host);
-    Result<void> write_front();
-    Result<void> write_pipe_front();
-    Result<void> write_pipe_event(const WriterEvent &event);
-    Result<void> write_features();
-    Packer packer() const { return Packer(order_); }
-    std::vector<std::byte> file_header() const;
-    std::vector<std::byte> event_desc() const;
-    std::vector<std::byte> auxtrace_index() const;
-
-    NewFile file_;
-    std::endian order_;
-    std::vector<WriterEvent> events_;
-    bool pipe_ = false, complete_ = false;
-    uint64_t attrs_offset_ = 0, data_offset_ = 0, data_end_ = 0;
-    std::chrono::steady_clock::time_point flushed_;
-    size_t attr_bytes_ = 0;  // size of the largest attribute
-    std::vector<IndexEntry> index_;
-    // Sorted by feature number: the table in the file has no other key.
-    std::map<unsigned, std::vector<std::byte>> sections_;
+    std::unique_ptr<State> state_;
 };
 
 }  // namespace pmukit::perfdata

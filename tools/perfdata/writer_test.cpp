@@ -17,6 +17,7 @@
 #include "base/test_folder.hpp"
 #include "perfdata/aux.hpp"
 #include "perfdata/format.hpp"
+#include "perfdata/output/new_file.hpp"
 #include "perfdata/reader.hpp"
 #include "perfdata/recover.hpp"
 #include "perfdata/testing/test_file.hpp"

@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <utility>
+
+#include "decode/stream.hpp"
 
 namespace pmukit::decode::cache_qos {
 namespace {
@@ -142,9 +146,22 @@ std::string Name::label() const
     return kind == PMUKIT_CACHE_QOS_KIND_TASK && id ? text + "-" + std::to_string(id) : text;
 }
 
+struct __attribute__((visibility("hidden"))) Names::State {
+    using Key = std::pair<uint32_t, uint16_t>;
+
+    explicit State(std::shared_ptr<Budget> left) : left_(std::move(left)) {}
+    void note(const NamePart &part);
+
+    std::shared_ptr<Budget> left_;
+    std::map<Key, Name> names_;
+    Key key_{};
+    Name begun_;
+    uint8_t next_part_ = 0;  // next part of begun_; 0: no name has begun
+};
+
 // The parts of a name arrive in order. If a part is missing, the monitor keeps its old name. If the
 // budget has no space for a name, the monitor has only a number.
-void Names::note(const NamePart &part)
+void Names::State::note(const NamePart &part)
 {
     constexpr size_t kNameBytes = sizeof(Key) + sizeof(Name) + kNodeBytes +
                                   PMUKIT_CACHE_QOS_NAME_PARTS * PMUKIT_CACHE_QOS_NAME_PART_BYTES;
@@ -166,10 +183,20 @@ void Names::note(const NamePart &part)
         names_[key] = begun_;
 }
 
+Names::Names(std::shared_ptr<Budget> left) : state_(std::make_unique<State>(std::move(left))) {}
+Names::Names(Names &&) noexcept = default;
+Names &Names::operator=(Names &&) noexcept = default;
+Names::~Names() = default;
+
+void Names::note(const NamePart &part)
+{
+    state_->note(part);
+}
+
 const Name *Names::find(uint32_t monitor, uint16_t domain) const
 {
-    const auto found = names_.find({monitor, domain});
-    return found == names_.end() ? nullptr : &found->second;
+    const auto found = state_->names_.find({monitor, domain});
+    return found == state_->names_.end() ? nullptr : &found->second;
 }
 
 std::string_view event_name(uint8_t event)
@@ -192,13 +219,29 @@ std::string_view status_name(uint32_t status)
     return name_of(kStatuses, static_cast<size_t>(std::countr_zero(status)));
 }
 
-void StreamDecoder::start(uint64_t offset)
+struct __attribute__((visibility("hidden"))) StreamDecoder::State {
+    explicit State(Sink &sink) : sink_(sink) {}
+
+    void start(uint64_t offset);
+    void data(Bytes bytes);
+    void loss(uint64_t bytes);
+    void end();
+    void take(Bytes record);
+    size_t consume(Bytes bytes);
+    void drop_carry();
+
+    Sink &sink_;
+    Position position_;
+    Carry<kRecordBytes> carry_;
+};
+
+void StreamDecoder::State::start(uint64_t offset)
 {
     position_ = Position(offset);
     carry_.clear();
 }
 
-void StreamDecoder::take(Bytes bytes)
+void StreamDecoder::State::take(Bytes bytes)
 {
     const std::optional<Record> record = parse_record(bytes);
     if (!record) {
@@ -216,7 +259,7 @@ void StreamDecoder::take(Bytes bytes)
 }
 
 // Decodes whole records; returns the number of bytes used.
-size_t StreamDecoder::consume(Bytes bytes)
+size_t StreamDecoder::State::consume(Bytes bytes)
 {
     size_t used = 0;
     for (; bytes.size() - used >= kRecordBytes; used += kRecordBytes)
@@ -224,7 +267,7 @@ size_t StreamDecoder::consume(Bytes bytes)
     return used;
 }
 
-void StreamDecoder::data(Bytes bytes)
+void StreamDecoder::State::data(Bytes bytes)
 {
     // Skips the rest of a record that began before the data.
     if (carry_.size() == 0 && position_.offset() % kRecordBytes) {
@@ -236,7 +279,7 @@ void StreamDecoder::data(Bytes bytes)
     carry_.data(bytes, [this](Bytes there) { return consume(there); });
 }
 
-void StreamDecoder::drop_carry()
+void StreamDecoder::State::drop_carry()
 {
     position_.skip(carry_.size());
     carry_.clear();
@@ -244,15 +287,40 @@ void StreamDecoder::drop_carry()
 }
 
 // Records are lost whole, so the records after the loss are at multiples of their size.
-void StreamDecoder::loss(uint64_t bytes)
+void StreamDecoder::State::loss(uint64_t bytes)
 {
     drop_carry();
     position_.move(bytes);
 }
 
-void StreamDecoder::end()
+void StreamDecoder::State::end()
 {
     drop_carry();
+}
+
+StreamDecoder::StreamDecoder(Sink &sink) : state_(std::make_unique<State>(sink)) {}
+StreamDecoder::StreamDecoder(StreamDecoder &&) noexcept = default;
+StreamDecoder &StreamDecoder::operator=(StreamDecoder &&) noexcept = default;
+StreamDecoder::~StreamDecoder() = default;
+
+void StreamDecoder::start(uint64_t offset)
+{
+    state_->start(offset);
+}
+
+void StreamDecoder::data(Bytes bytes)
+{
+    state_->data(bytes);
+}
+
+void StreamDecoder::loss(uint64_t bytes)
+{
+    state_->loss(bytes);
+}
+
+void StreamDecoder::end()
+{
+    state_->end();
 }
 
 bool looks_like_records(Bytes bytes)
@@ -276,16 +344,37 @@ std::optional<Bytes> words_of_raw(Bytes raw)
     return raw.subspan(sizeof(pmukit_raw_header));
 }
 
+struct __attribute__((visibility("hidden"))) SequenceAccount::State {
+    std::optional<uint64_t> last_;
+    uint64_t missing_ = 0, duplicates_ = 0;
+};
+
+SequenceAccount::SequenceAccount() : state_(std::make_unique<State>()) {}
+SequenceAccount::SequenceAccount(SequenceAccount &&) noexcept = default;
+SequenceAccount &SequenceAccount::operator=(SequenceAccount &&) noexcept = default;
+SequenceAccount::~SequenceAccount() = default;
+
 bool SequenceAccount::note(uint64_t sequence)
 {
-    if (last_ && sequence <= *last_) {
-        duplicates_++;
+    State &state = *state_;
+    if (state.last_ && sequence <= *state.last_) {
+        state.duplicates_++;
         return false;
     }
-    if (last_)
-        missing_ += sequence - *last_ - 1;
-    last_ = sequence;
+    if (state.last_)
+        state.missing_ += sequence - *state.last_ - 1;
+    state.last_ = sequence;
     return true;
+}
+
+uint64_t SequenceAccount::missing() const
+{
+    return state_->missing_;
+}
+
+uint64_t SequenceAccount::duplicates() const
+{
+    return state_->duplicates_;
 }
 
 }  // namespace pmukit::decode::cache_qos

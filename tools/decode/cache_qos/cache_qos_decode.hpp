@@ -7,19 +7,16 @@
 #include <pmukit/cache_qos.h>
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 
 #include "base/budget.hpp"
 #include "base/bytes.hpp"
 #include "base/limits.hpp"
 #include "decode/decode.hpp"
-#include "decode/stream.hpp"
 
 namespace pmukit::decode::cache_qos {
 
@@ -85,22 +82,18 @@ struct Name {
 // Names of the monitors of each L3, assembled from their parts.
 class Names {
 public:
-    explicit Names(std::shared_ptr<Budget> left = std::make_shared<Budget>(limits::kMonitors))
-        : left_(std::move(left))
-    {
-    }
+    explicit Names(std::shared_ptr<Budget> left = std::make_shared<Budget>(limits::kMonitors));
+    Names(Names &&) noexcept;
+    Names &operator=(Names &&) noexcept;
+    ~Names();
+
     void note(const NamePart &part);
     // Returns nullptr if no record has named the monitor.
     const Name *find(uint32_t monitor, uint16_t domain) const;
 
 private:
-    using Key = std::pair<uint32_t, uint16_t>;
-
-    std::shared_ptr<Budget> left_;
-    std::map<Key, Name> names_;
-    Key key_{};
-    Name begun_;
-    uint8_t next_part_ = 0;  // next part of begun_; 0: no name has begun
+    struct State;
+    std::unique_ptr<State> state_;
 };
 
 // Returns nullopt if the bytes are fewer than kRecordBytes, or are not a record of a known version.
@@ -129,7 +122,10 @@ public:
 
 class StreamDecoder final : public Decoder {
 public:
-    explicit StreamDecoder(Sink &sink) : sink_(sink) {}
+    explicit StreamDecoder(Sink &sink);
+    StreamDecoder(StreamDecoder &&) noexcept;
+    StreamDecoder &operator=(StreamDecoder &&) noexcept;
+    ~StreamDecoder() override;
 
     void start(uint64_t offset) override;
     void data(Bytes bytes) override;
@@ -137,13 +133,8 @@ public:
     void end() override;
 
 private:
-    void take(Bytes record);
-    size_t consume(Bytes bytes);
-    void drop_carry();
-
-    Sink &sink_;
-    Position position_;
-    Carry<kRecordBytes> carry_;
+    struct State;
+    std::unique_ptr<State> state_;
 };
 
 // True if these bytes begin like records. For streams whose PMU name is unknown.
@@ -156,15 +147,20 @@ std::optional<Bytes> words_of_raw(Bytes raw);
 // Counts missing records by sequence number. Each event and CPU needs a separate object.
 class SequenceAccount {
 public:
+    SequenceAccount();
+    SequenceAccount(SequenceAccount &&) noexcept;
+    SequenceAccount &operator=(SequenceAccount &&) noexcept;
+    ~SequenceAccount();
+
     // Returns false for a duplicate (stock perf's reader can write a burst twice).
     bool note(uint64_t sequence);
 
-    uint64_t missing() const { return missing_; }
-    uint64_t duplicates() const { return duplicates_; }
+    uint64_t missing() const;
+    uint64_t duplicates() const;
 
 private:
-    std::optional<uint64_t> last_;
-    uint64_t missing_ = 0, duplicates_ = 0;
+    struct State;
+    std::unique_ptr<State> state_;
 };
 
 }  // namespace pmukit::decode::cache_qos

@@ -9,6 +9,7 @@
 #include <array>
 #include <vector>
 
+#include "decode/cache_qos/cache_qos_levels.hpp"
 #include "decode/cache_qos/cache_qos_series.hpp"
 
 namespace pmukit::decode::cache_qos {

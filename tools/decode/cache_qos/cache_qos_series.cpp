@@ -2,35 +2,15 @@
 #include "decode/cache_qos/cache_qos_series.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <utility>
 
 #include "base/saturate.hpp"
+#include "decode/cache_qos/cache_qos_levels.hpp"
 
 namespace pmukit::decode::cache_qos {
 namespace {
 
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
-
-// Buckets of levels: one bucket per number below 16, then 16 buckets per power of two.
-constexpr unsigned kPartsLog2 = 4;
-constexpr uint64_t kParts = uint64_t{1} << kPartsLog2;
-
-uint16_t bucket_of(uint64_t level)
-{
-    if (level < kParts)
-        return static_cast<uint16_t>(level);
-    const auto shift = static_cast<unsigned>(std::bit_width(level)) - 1 - kPartsLog2;
-    return static_cast<uint16_t>((shift << kPartsLog2) + (level >> shift));
-}
-
-// The middle of a bucket
-uint64_t level_of(uint16_t bucket)
-{
-    if (bucket < kParts)
-        return bucket;
-    const unsigned shift = (bucket >> kPartsLog2) - 1;
-    return (kParts | (bucket & (kParts - 1))) << shift | (uint64_t{1} << shift) >> 1;
-}
 
 void merge(Column &to, const Column &from)
 {
@@ -47,60 +27,32 @@ void merge(Column &to, const Column &from)
 
 }  // namespace
 
-void Levels::count(uint64_t level)
-{
-    const uint16_t number = bucket_of(level);
-    const auto at = std::ranges::lower_bound(buckets_, number, {}, &Bucket::number);
-    if (at != buckets_.end() && at->number == number)
-        at->levels++;
-    else
-        buckets_.insert(at, {number, 1});
-}
+struct __attribute__((visibility("hidden"))) Series::State {
+    struct Point {
+        uint64_t time_ns = 0, bytes = 0;
+    };
 
-void Levels::add(uint64_t level)
-{
-    min_ = std::min(min_, level);
-    max_ = std::max(max_, level);
-    if (levels_++ < kExact) {
-        exact_.push_back(level);
-        return;
-    }
-    for (uint64_t one : exact_)
-        count(one);
-    exact_ = {};
-    count(level);
-}
+    void add(const Reading &reading);
+    bool continues(const Reading &reading, const Name *named) const;
+    void add_value(const Reading &reading);
+    static uint64_t rate_of(const Point &from, const Point &to);
+    void cover(uint64_t time_ns);
+    Column &column_at(uint64_t time_ns);
 
-uint64_t Levels::median() const
-{
-    uint64_t before = (levels_ - 1) / 2;
-    if (!exact_.empty()) {
-        std::vector<uint64_t> sorted = exact_;
-        std::ranges::nth_element(sorted, sorted.begin() + static_cast<ptrdiff_t>(before));
-        return sorted[before];
-    }
-    for (const Bucket &bucket : buckets_) {
-        if (before < bucket.levels)
-            return std::clamp(level_of(bucket.number), min_, max_);
-        before -= bucket.levels;
-    }
-    return max_;
-}
-
-size_t Levels::bytes() const
-{
-    return exact_.capacity() * sizeof(uint64_t) + buckets_.capacity() * sizeof(Bucket);
-}
-
-Summary Levels::summary() const
-{
-    if (!levels_)
-        return {};
-    return {min_, median(), max_};
-}
+    std::vector<Column> columns_;
+    unsigned width_log2_ = 0;
+    Levels levels_;
+    std::optional<Name> named_;
+    Point last_;
+    uint64_t readings_ = 0, first_ns_ = 0, last_ns_ = 0, first_bytes_ = 0;
+    uint64_t max_bound_ = 0, max_age_ns_ = 0, generations_ = 0;
+    uint32_t status_ = 0, generation_ = 0;
+    uint8_t kind_ = 0;
+    bool is_count_ = false, has_value_ = false;
+};
 
 // Returns the rate per second; 0 if the clock did not advance or the count fell.
-uint64_t Series::rate_of(const Point &from, const Point &to)
+uint64_t Series::State::rate_of(const Point &from, const Point &to)
 {
     if (to.time_ns <= from.time_ns || to.bytes <= from.bytes)
         return 0;
@@ -109,7 +61,7 @@ uint64_t Series::rate_of(const Point &from, const Point &to)
 }
 
 // Extends the axis to this time; each old column is inside one new column.
-void Series::cover(uint64_t time_ns)
+void Series::State::cover(uint64_t time_ns)
 {
     first_ns_ = has_value_ ? std::min(first_ns_, time_ns) : time_ns;
     last_ns_ = std::max(last_ns_, time_ns);
@@ -130,7 +82,7 @@ void Series::cover(uint64_t time_ns)
     columns_ = std::move(wider);
 }
 
-Column &Series::column_at(uint64_t time_ns)
+Column &Series::State::column_at(uint64_t time_ns)
 {
     cover(time_ns);
     const uint64_t number = time_ns >> width_log2_;
@@ -142,7 +94,7 @@ Column &Series::column_at(uint64_t time_ns)
     return *at;
 }
 
-bool Series::continues(const Reading &reading, const Name *named) const
+bool Series::State::continues(const Reading &reading, const Name *named) const
 {
     const bool fell = is_count_ && has_value_ && cache_qos::has_value(reading) &&
                       reading.time_ns > last_.time_ns && reading.bytes < last_.bytes;
@@ -150,7 +102,7 @@ bool Series::continues(const Reading &reading, const Name *named) const
     return reading.kind == kind_ && same && !fell;
 }
 
-void Series::add(const Reading &reading)
+void Series::State::add(const Reading &reading)
 {
     is_count_ = reading.event != PMUKIT_CACHE_QOS_EVENT_OCCUPANCY;
     kind_ = reading.kind;
@@ -164,7 +116,7 @@ void Series::add(const Reading &reading)
         add_value(reading);
 }
 
-void Series::add_value(const Reading &reading)
+void Series::State::add_value(const Reading &reading)
 {
     const Point point{reading.time_ns, reading.bytes};
     Column column{
@@ -183,24 +135,119 @@ void Series::add_value(const Reading &reading)
     last_ = point;
 }
 
+Series::Series() : state_(std::make_unique<State>()) {}
+Series::Series(Series &&) noexcept = default;
+Series &Series::operator=(Series &&) noexcept = default;
+Series::~Series() = default;
+
+void Series::add(const Reading &reading)
+{
+    state_->add(reading);
+}
+
+bool Series::continues(const Reading &reading, const Name *named) const
+{
+    return state_->continues(reading, named);
+}
+
+void Series::call(const Name &named)
+{
+    state_->named_ = named;
+}
+
+const std::optional<Name> &Series::named() const
+{
+    return state_->named_;
+}
+
+bool Series::is_count() const
+{
+    return state_->is_count_;
+}
+
+uint8_t Series::kind() const
+{
+    return state_->kind_;
+}
+
+uint64_t Series::readings() const
+{
+    return state_->readings_;
+}
+
+bool Series::has_value() const
+{
+    return state_->has_value_;
+}
+
+uint64_t Series::first_ns() const
+{
+    return state_->first_ns_;
+}
+
+uint64_t Series::last_ns() const
+{
+    return state_->last_ns_;
+}
+
+const std::vector<Column> &Series::columns() const
+{
+    return state_->columns_;
+}
+
+unsigned Series::width_log2() const
+{
+    return state_->width_log2_;
+}
+
 std::vector<uint64_t> Series::highest() const
 {
     std::vector<uint64_t> highest;
-    for (const Column &column : columns_)
+    for (const Column &column : columns())
         if (column.levels)
             highest.push_back(column.highest);
     return highest;
 }
 
+Summary Series::summary() const
+{
+    return state_->levels_.summary();
+}
+
+uint64_t Series::last_bytes() const
+{
+    return state_->last_.bytes;
+}
+
 uint64_t Series::grown() const
 {
-    return last_.bytes < first_bytes_ ? 0 : last_.bytes - first_bytes_;
+    return last_bytes() < state_->first_bytes_ ? 0 : last_bytes() - state_->first_bytes_;
+}
+
+uint64_t Series::max_bound() const
+{
+    return state_->max_bound_;
+}
+
+uint64_t Series::max_age_ns() const
+{
+    return state_->max_age_ns_;
+}
+
+uint32_t Series::status() const
+{
+    return state_->status_;
+}
+
+uint64_t Series::generations() const
+{
+    return state_->generations_;
 }
 
 size_t Series::bytes() const
 {
-    return sizeof *this + columns_.capacity() * sizeof(Column) + levels_.bytes() +
-           (named_ ? named_->text.capacity() : 0);
+    return sizeof *this + sizeof *state_ + columns().capacity() * sizeof(Column) +
+           state_->levels_.bytes() + (named() ? named()->text.capacity() : 0);
 }
 
 std::string monitor_name(const SeriesKey &key)
@@ -209,7 +256,19 @@ std::string monitor_name(const SeriesKey &key)
                     : std::to_string(key.monitor);
 }
 
-bool SeriesTable::put(const SeriesKey &key, const Reading &reading, const Name *named)
+struct __attribute__((visibility("hidden"))) SeriesTable::State {
+    explicit State(std::shared_ptr<Budget> left) : left_(std::move(left)), names_(left_) {}
+
+    bool add(const Reading &reading);
+    bool put(const SeriesKey &key, const Reading &reading, const Name *named);
+
+    std::shared_ptr<Budget> left_;
+    std::map<SeriesKey, Series> all_;
+    Names names_;
+    bool has_names_ = false;
+};
+
+bool SeriesTable::State::put(const SeriesKey &key, const Reading &reading, const Name *named)
 {
     // One reading makes a series use at most this much more memory.
     constexpr size_t kMostBytes = size_t{32} << 10;
@@ -227,7 +286,7 @@ bool SeriesTable::put(const SeriesKey &key, const Reading &reading, const Name *
     return true;
 }
 
-bool SeriesTable::add(const Reading &reading)
+bool SeriesTable::State::add(const Reading &reading)
 {
     const Name *named = names_.find(reading.monitor, reading.domain);
     SeriesKey key{reading.monitor, reading.domain, reading.event, UINT32_MAX};
@@ -244,10 +303,39 @@ bool SeriesTable::add(const Reading &reading)
     return put(key, reading, named);
 }
 
+SeriesTable::SeriesTable(std::shared_ptr<Budget> left)
+    : state_(std::make_unique<State>(std::move(left)))
+{
+}
+SeriesTable::SeriesTable(SeriesTable &&) noexcept = default;
+SeriesTable &SeriesTable::operator=(SeriesTable &&) noexcept = default;
+SeriesTable::~SeriesTable() = default;
+
+void SeriesTable::name(const NamePart &part)
+{
+    state_->names_.note(part);
+}
+
+bool SeriesTable::add(const Reading &reading)
+{
+    return state_->add(reading);
+}
+
+bool SeriesTable::has_names() const
+{
+    return state_->has_names_;
+}
+
+const std::map<SeriesKey, Series> &SeriesTable::all() const
+{
+    return state_->all_;
+}
+
 uint64_t SeriesTable::grown(uint32_t monitor, uint16_t domain, uint8_t event) const
 {
     uint64_t grown = 0;
-    for (auto at = all_.lower_bound({monitor, domain, event, 0}); at != all_.end(); ++at) {
+    for (auto at = state_->all_.lower_bound({monitor, domain, event, 0}); at != state_->all_.end();
+         ++at) {
         if (at->first.monitor != monitor || at->first.domain != domain || at->first.event != event)
             break;
         add_to(grown, at->second.grown());

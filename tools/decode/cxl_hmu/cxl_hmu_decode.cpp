@@ -5,6 +5,9 @@
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 
 #include <algorithm>
+#include <vector>
+
+#include "decode/stream.hpp"
 
 namespace pmukit::decode::cxl_hmu {
 namespace {
@@ -105,7 +108,27 @@ bool chain_begins(Bytes bytes)
 
 }  // namespace
 
-void StreamDecoder::start(uint64_t offset)
+struct __attribute__((visibility("hidden"))) StreamDecoder::State {
+    explicit State(Sink &sink) : sink_(sink) {}
+
+    void start(uint64_t offset);
+    void data(Bytes bytes);
+    void loss(uint64_t bytes);
+    void end();
+    size_t consume(Bytes bytes);
+    size_t skip_damage(Bytes bytes);
+    void drop_carry();
+    void fill_carry(Bytes &bytes, size_t wanted);
+
+    Sink &sink_;
+    Position position_;
+    // False while the decoder searches for the next record.
+    bool in_step_ = true;
+    // The start of an incomplete record, less than 1 MiB.
+    std::vector<std::byte> carry_;
+};
+
+void StreamDecoder::State::start(uint64_t offset)
 {
     carry_.clear();
     position_ = Position(offset);
@@ -114,7 +137,7 @@ void StreamDecoder::start(uint64_t offset)
 
 // Skips the words before the next record. If fewer bytes than a header remain, they are left for
 // the next call.
-size_t StreamDecoder::skip_damage(Bytes bytes)
+size_t StreamDecoder::State::skip_damage(Bytes bytes)
 {
     // Words are 8-byte aligned in the stream. After a loss, `bytes` may begin inside a word.
     size_t at =
@@ -133,7 +156,7 @@ size_t StreamDecoder::skip_damage(Bytes bytes)
 }
 
 // Decodes the whole records at the start of `bytes`. Returns the number of bytes used.
-size_t StreamDecoder::consume(Bytes bytes)
+size_t StreamDecoder::State::consume(Bytes bytes)
 {
     size_t used = 0;
     while (bytes.size() - used >= kHeaderBytes) {
@@ -156,14 +179,14 @@ size_t StreamDecoder::consume(Bytes bytes)
 }
 
 // Moves bytes from `bytes` to carry_ until carry_ has `wanted` bytes or `bytes` is empty.
-void StreamDecoder::fill_carry(Bytes &bytes, size_t wanted)
+void StreamDecoder::State::fill_carry(Bytes &bytes, size_t wanted)
 {
     size_t more = std::min(bytes.size(), wanted - std::min(wanted, carry_.size()));
     append(carry_, bytes.first(more));
     bytes = bytes.subspan(more);
 }
 
-void StreamDecoder::data(Bytes bytes)
+void StreamDecoder::State::data(Bytes bytes)
 {
     while (!carry_.empty() && !bytes.empty()) {
         size_t wanted = kHeaderBytes;
@@ -185,14 +208,14 @@ void StreamDecoder::data(Bytes bytes)
     append(carry_, bytes.subspan(used));
 }
 
-void StreamDecoder::drop_carry()
+void StreamDecoder::State::drop_carry()
 {
     position_.skip(carry_.size());
     carry_.clear();
     position_.tell_skipped(sink_);
 }
 
-void StreamDecoder::loss(uint64_t bytes)
+void StreamDecoder::State::loss(uint64_t bytes)
 {
     // An incomplete record does not continue after the loss.
     drop_carry();
@@ -201,10 +224,35 @@ void StreamDecoder::loss(uint64_t bytes)
     in_step_ = bytes == 0;
 }
 
-void StreamDecoder::end()
+void StreamDecoder::State::end()
 {
     drop_carry();
     in_step_ = true;
+}
+
+StreamDecoder::StreamDecoder(Sink &sink) : state_(std::make_unique<State>(sink)) {}
+StreamDecoder::StreamDecoder(StreamDecoder &&) noexcept = default;
+StreamDecoder &StreamDecoder::operator=(StreamDecoder &&) noexcept = default;
+StreamDecoder::~StreamDecoder() = default;
+
+void StreamDecoder::start(uint64_t offset)
+{
+    state_->start(offset);
+}
+
+void StreamDecoder::data(Bytes bytes)
+{
+    state_->data(bytes);
+}
+
+void StreamDecoder::loss(uint64_t bytes)
+{
+    state_->loss(bytes);
+}
+
+void StreamDecoder::end()
+{
+    state_->end();
 }
 
 std::optional<Bytes> words_of_raw(Bytes raw)

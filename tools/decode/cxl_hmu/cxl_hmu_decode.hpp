@@ -5,13 +5,12 @@
 #include <pmukit/cxl_hmu.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "base/bytes.hpp"
 #include "decode/decode.hpp"
-#include "decode/stream.hpp"
 
 namespace pmukit::decode::cxl_hmu {
 
@@ -67,7 +66,10 @@ public:
 
 class StreamDecoder final : public Decoder {
 public:
-    explicit StreamDecoder(Sink &sink) : sink_(sink) {}
+    explicit StreamDecoder(Sink &sink);
+    StreamDecoder(StreamDecoder &&) noexcept;
+    StreamDecoder &operator=(StreamDecoder &&) noexcept;
+    ~StreamDecoder() override;
 
     void start(uint64_t offset) override;
     void data(Bytes bytes) override;
@@ -75,17 +77,8 @@ public:
     void end() override;
 
 private:
-    size_t consume(Bytes bytes);
-    size_t skip_damage(Bytes bytes);
-    void drop_carry();
-    void fill_carry(Bytes &bytes, size_t wanted);
-
-    Sink &sink_;
-    Position position_;
-    // False while the decoder searches for the next record.
-    bool in_step_ = true;
-    // The start of an incomplete record, less than 1 MiB.
-    std::vector<std::byte> carry_;
+    struct State;
+    std::unique_ptr<State> state_;
 };
 
 // Extracts the record's words from the raw payload of a sample. Returns nullopt if the payload is

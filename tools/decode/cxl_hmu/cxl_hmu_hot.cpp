@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "decode/cxl_hmu/cxl_hmu_hot.hpp"
 
+#include <utility>
+
+#include "base/saturate.hpp"
+#include "decode/cxl_hmu/cxl_hmu_units.hpp"
+
 namespace pmukit::decode::cxl_hmu {
 namespace {
 
@@ -11,8 +16,29 @@ uint64_t shift_or_max(uint64_t value, unsigned by)
 
 }  // namespace
 
+struct __attribute__((visibility("hidden"))) HotList::State {
+    State(std::optional<unsigned> unit_log2, size_t most_units)
+        : default_unit_log2_(unit_log2), units_(most_units)
+    {
+    }
+
+    void record(const Record &record);
+    bool note_sequence(const Record &record);
+    void add_entries(const Record &record, unsigned unit_log2, unsigned downsampling_log2);
+
+    std::optional<unsigned> default_unit_log2_;
+    HotTotals totals_;
+    UnitTable units_;
+    std::optional<uint64_t> last_sequence_;
+    bool begins_later_ = false;
+    uint64_t lost_before_restart_ = 0, lost_since_ = 0;
+    // Time of the last record that has a time. It stands in for the time of records without one.
+    uint64_t last_time_ns_ = 0;
+    Watch watch_;
+};
+
 // Returns false for a duplicate record (stock perf's reader can write a burst twice).
-bool HotList::note_sequence(const Record &record)
+bool HotList::State::note_sequence(const Record &record)
 {
     if (!record.sequence)
         return true;
@@ -37,7 +63,8 @@ bool HotList::note_sequence(const Record &record)
     return true;
 }
 
-void HotList::add_entries(const Record &record, unsigned unit_log2, unsigned downsampling_log2)
+void HotList::State::add_entries(const Record &record, unsigned unit_log2,
+                                 unsigned downsampling_log2)
 {
     const bool counts = !(record.flags & PMUKIT_CXL_HMU_F_ALWAYS_ON);
     const uint64_t largest = record.count_of(UINT64_MAX);
@@ -64,7 +91,7 @@ void HotList::add_entries(const Record &record, unsigned unit_log2, unsigned dow
     }
 }
 
-void HotList::record(const Record &record)
+void HotList::State::record(const Record &record)
 {
     if (!note_sequence(record))
         return;
@@ -90,14 +117,57 @@ void HotList::record(const Record &record)
     add_entries(record, *unit, *totals_.downsampling_log2);
 }
 
+HotList::HotList(std::optional<unsigned> unit_log2, size_t most_units)
+    : state_(std::make_unique<State>(unit_log2, most_units))
+{
+}
+HotList::HotList(HotList &&) noexcept = default;
+HotList &HotList::operator=(HotList &&) noexcept = default;
+HotList::~HotList() = default;
+
+void HotList::begins_later()
+{
+    state_->begins_later_ = true;
+}
+
+void HotList::watch(Watch watch)
+{
+    state_->watch_ = std::move(watch);
+}
+
+void HotList::record(const Record &record)
+{
+    state_->record(record);
+}
+
 void HotList::skipped(uint64_t /*offset*/, uint64_t bytes)
 {
-    totals_.skipped_bytes += bytes;
+    state_->totals_.skipped_bytes += bytes;
+}
+
+const HotTotals &HotList::totals() const
+{
+    return state_->totals_;
+}
+
+size_t HotList::units() const
+{
+    return all().size();
+}
+
+const std::vector<HotUnit> &HotList::all() const
+{
+    return state_->units_.all();
+}
+
+const LeftOut &HotList::left_out() const
+{
+    return state_->units_.left_out();
 }
 
 std::vector<HotUnit> HotList::hottest(size_t limit) const
 {
-    return units_.hottest(limit);
+    return state_->units_.hottest(limit);
 }
 
 }  // namespace pmukit::decode::cxl_hmu

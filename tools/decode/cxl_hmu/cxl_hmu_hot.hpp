@@ -3,15 +3,31 @@
 // records. Memory use grows with the number of units, up to a limit.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "base/limits.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
-#include "decode/cxl_hmu/cxl_hmu_units.hpp"
 
 namespace pmukit::decode::cxl_hmu {
+
+struct HotUnit {
+    uint64_t dpa = 0;       // device physical address of the unit
+    uint64_t accesses = 0;  // counts times the downsampling factor; 0 in always-on mode
+    uint64_t epochs = 0;    // how often the unit was on the hot list
+};
+
+// Sums of the heat that the table has dropped. They are 0 as long as all units fit.
+struct LeftOut {
+    uint64_t units = 0;  // a unit that is dropped twice counts twice
+    uint64_t accesses = 0, epochs = 0;
+    // The most heat that any single unit can have lost by being dropped.
+    uint64_t most_short_accesses = 0, most_short_epochs = 0;
+};
 
 struct HotTotals {
     uint64_t records = 0, entries = 0;
@@ -33,17 +49,19 @@ struct HotTotals {
 
 class HotList final : public Sink {
 public:
+    static constexpr size_t kMostUnits = limits::kUnits / 32;  // 32 bytes per unit
+
     // unit_log2: log2 of the unit size that is assumed for records without a unit size. most_units:
     // limit of the table, for a caller that only watches.
     explicit HotList(std::optional<unsigned> unit_log2 = std::nullopt,
-                     size_t most_units = UnitTable::kMostUnits)
-        : default_unit_log2_(unit_log2), units_(most_units)
-    {
-    }
+                     size_t most_units = kMostUnits);
+    HotList(HotList &&) noexcept;
+    HotList &operator=(HotList &&) noexcept;
+    ~HotList() override;
 
     // Call if the first records are in an earlier recording, so that a first sequence number above
     // 0 is no gap.
-    void begins_later() { begins_later_ = true; }
+    void begins_later();
 
     void record(const Record &record) override;
     void skipped(uint64_t offset, uint64_t bytes) override;
@@ -51,30 +69,20 @@ public:
     // Called for each counted entry: its address, the time of its record, and the heat that it
     // adds (accesses; 1 in always-on mode).
     using Watch = std::function<void(uint64_t dpa, uint64_t time_ns, uint64_t heat)>;
-    void watch(Watch watch) { watch_ = std::move(watch); }
+    void watch(Watch watch);
 
-    const HotTotals &totals() const { return totals_; }
+    const HotTotals &totals() const;
     // If there are more units than the limit, the coldest ones are dropped; left_out() counts them.
-    size_t units() const { return units_.all().size(); }
-    const std::vector<HotUnit> &all() const { return units_.all(); }
-    const LeftOut &left_out() const { return units_.left_out(); }
+    size_t units() const;
+    const std::vector<HotUnit> &all() const;
+    const LeftOut &left_out() const;
     // Returns at most `limit` units (0: all), sorted by descending accesses, then epochs, then
     // address.
     std::vector<HotUnit> hottest(size_t limit) const;
 
 private:
-    bool note_sequence(const Record &record);
-    void add_entries(const Record &record, unsigned unit_log2, unsigned downsampling_log2);
-
-    std::optional<unsigned> default_unit_log2_;
-    HotTotals totals_;
-    UnitTable units_;
-    std::optional<uint64_t> last_sequence_;
-    bool begins_later_ = false;
-    uint64_t lost_before_restart_ = 0, lost_since_ = 0;
-    // Time of the last record that has a time. It stands in for the time of records without one.
-    uint64_t last_time_ns_ = 0;
-    Watch watch_;
+    struct State;
+    std::unique_ptr<State> state_;
 };
 
 }  // namespace pmukit::decode::cxl_hmu

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/saturate.hpp"
+
 namespace pmukit::decode::cxl_hmu {
 namespace {
 

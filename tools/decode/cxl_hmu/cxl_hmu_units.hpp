@@ -4,6 +4,8 @@
 // LeftOut has their sums, and the most heat that a single unit can have lost:
 //
 //     heat in the table <= heat <= heat in the table + most_short
+//
+// This header is not installed.
 #pragma once
 
 #include <cstddef>
@@ -11,28 +13,13 @@
 #include <vector>
 
 #include "base/hash.hpp"
-#include "base/limits.hpp"
-#include "base/saturate.hpp"
+#include "decode/cxl_hmu/cxl_hmu_hot.hpp"
 
 namespace pmukit::decode::cxl_hmu {
 
-struct HotUnit {
-    uint64_t dpa = 0;       // device physical address of the unit
-    uint64_t accesses = 0;  // counts times the downsampling factor; 0 in always-on mode
-    uint64_t epochs = 0;    // how often the unit was on the hot list
-};
-
-// Sums of the heat that the table has dropped. They are 0 as long as all units fit.
-struct LeftOut {
-    uint64_t units = 0;  // a unit that is dropped twice counts twice
-    uint64_t accesses = 0, epochs = 0;
-    // The most heat that any single unit can have lost by being dropped.
-    uint64_t most_short_accesses = 0, most_short_epochs = 0;
-};
-
-class UnitTable {
+class __attribute__((visibility("hidden"))) UnitTable {
 public:
-    static constexpr size_t kMostUnits = limits::kUnits / 32;
+    static constexpr size_t kMostUnits = HotList::kMostUnits;
 
     explicit UnitTable(size_t most_units = kMostUnits);
 

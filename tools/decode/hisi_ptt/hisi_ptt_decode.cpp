@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "decode/stream.hpp"
+
 namespace pmukit::decode::hisi_ptt {
 namespace {
 
@@ -60,20 +62,53 @@ Mark mark_at(Bytes bytes, size_t at)
 
 // Framing
 
-void Framer::start(uint64_t offset)
+struct __attribute__((visibility("hidden"))) Framer::State {
+    // Result of look_at(): the bytes are an entry, some bytes must be skipped, or more data is
+    // needed for a decision.
+    struct Look {
+        bool is_entry = false, needs_more = false;
+        // Number of bytes to skip.
+        size_t bytes = 0;
+    };
+    // With this many bytes, look_at() never needs more.
+    static constexpr size_t kLookBytes = 3 * k8dwBytes;
+
+    State(RunSink &sink, Format format) : sink_(sink), format_(format) {}
+
+    void start(uint64_t offset);
+    void data(Bytes bytes);
+    void loss(uint64_t bytes);
+    void end();
+    void align(std::optional<uint64_t> base);
+    void settle();
+    static Look look_at(Bytes bytes, bool last);
+    size_t consume(Bytes bytes, bool last);
+    size_t take(Bytes bytes, bool last);
+    size_t take_8dw(Bytes bytes, bool last);
+    size_t skip(size_t bytes);
+    size_t give(Bytes entries);
+
+    RunSink &sink_;
+    Format format_;
+    Position position_;
+    std::optional<uint64_t> base_ = 0;
+    Carry<kLookBytes> carry_;
+};
+
+void Framer::State::start(uint64_t offset)
 {
     position_ = Position(offset);
     base_ = 0;
     carry_.clear();
 }
 
-size_t Framer::skip(size_t bytes)
+size_t Framer::State::skip(size_t bytes)
 {
     position_.skip(bytes);
     return bytes;
 }
 
-size_t Framer::give(Bytes entries)
+size_t Framer::State::give(Bytes entries)
 {
     position_.tell_skipped(sink_);
     sink_.run(format_, position_.offset(), entries);
@@ -85,7 +120,7 @@ size_t Framer::give(Bytes entries)
 // begins at another offset inside these bytes if that offset has a mark, marks follow one and two
 // entries after it, and the next two expected marks are missing. If `last` is true, no data follows
 // `bytes`, and marks beyond the end count as present.
-Framer::Look Framer::look_at(Bytes bytes, bool last)
+Framer::State::Look Framer::State::look_at(Bytes bytes, bool last)
 {
     const bool is_marked = is_8dw(bytes.data());
     Look look{.is_entry = is_marked, .bytes = is_marked ? 0 : k8dwBytes};
@@ -107,7 +142,7 @@ Framer::Look Framer::look_at(Bytes bytes, bool last)
 
 // Delivers the entries before the first one without its mark. look_at() decides on the last of
 // them. Returns the number of bytes used.
-size_t Framer::take_8dw(Bytes bytes, bool last)
+size_t Framer::State::take_8dw(Bytes bytes, bool last)
 {
     const Bytes entries = bytes.first(std::min(kRunBytes, bytes.size() / k8dwBytes * k8dwBytes));
     if (const size_t damaged = bytes_without_marks(entries))
@@ -127,7 +162,7 @@ size_t Framer::take_8dw(Bytes bytes, bool last)
 }
 
 // Returns the number of bytes used, or 0 if more data is needed.
-size_t Framer::take(Bytes bytes, bool last)
+size_t Framer::State::take(Bytes bytes, bool last)
 {
     if (!base_)
         return skip(bytes.size());
@@ -141,7 +176,7 @@ size_t Framer::take(Bytes bytes, bool last)
     return give(bytes.first(std::min(kRunBytes, bytes.size() / size * size)));
 }
 
-size_t Framer::consume(Bytes bytes, bool last)
+size_t Framer::State::consume(Bytes bytes, bool last)
 {
     size_t used = 0;
     while (const size_t took = take(bytes.subspan(used), last))
@@ -149,17 +184,17 @@ size_t Framer::consume(Bytes bytes, bool last)
     return used;
 }
 
-void Framer::data(Bytes bytes)
+void Framer::State::data(Bytes bytes)
 {
     carry_.data(bytes, [this](Bytes there) { return consume(there, false); });
 }
 
-void Framer::settle()
+void Framer::State::settle()
 {
     carry_.settle([this](Bytes there) { return consume(there, true); });
 }
 
-void Framer::align(std::optional<uint64_t> base)
+void Framer::State::align(std::optional<uint64_t> base)
 {
     settle();
     if (base == base_)
@@ -170,7 +205,7 @@ void Framer::align(std::optional<uint64_t> base)
 }
 
 // Delivers the whole entries in carry_ and skips the other bytes in it.
-void Framer::end()
+void Framer::State::end()
 {
     settle();
     skip(carry_.size());
@@ -178,11 +213,46 @@ void Framer::end()
     position_.tell_skipped(sink_);
 }
 
-void Framer::loss(uint64_t bytes)
+void Framer::State::loss(uint64_t bytes)
 {
     end();
     sink_.lost(position_.offset(), bytes);
     position_.move(bytes);
+}
+
+Framer::Framer(RunSink &sink, Format format) : state_(std::make_unique<State>(sink, format)) {}
+Framer::Framer(Framer &&) noexcept = default;
+Framer &Framer::operator=(Framer &&) noexcept = default;
+Framer::~Framer() = default;
+
+void Framer::start(uint64_t offset)
+{
+    state_->start(offset);
+}
+
+void Framer::data(Bytes bytes)
+{
+    state_->data(bytes);
+}
+
+void Framer::loss(uint64_t bytes)
+{
+    state_->loss(bytes);
+}
+
+void Framer::end()
+{
+    state_->end();
+}
+
+void Framer::align(std::optional<uint64_t> base)
+{
+    state_->align(base);
+}
+
+void Framer::settle()
+{
+    state_->settle();
 }
 
 // Decoding
@@ -207,25 +277,70 @@ Packet unpack(const Layout &layout, uint64_t offset, const std::byte *at, Clock 
     return packet;
 }
 
-void StreamDecoder::start(uint64_t offset)
-{
-    clock_ = {};
-    entries_offset_ = offset;
-    framer_.start(offset);
-}
+struct __attribute__((visibility("hidden"))) StreamDecoder::State final : RunSink {
+    State(Sink &sink, const Layout &layout)
+        : sink_(sink), layout_(layout), framer_(*this, layout.format)
+    {
+    }
 
-void StreamDecoder::entries(Format format, Bytes entries)
-{
-    run(format, entries_offset_, entries);
-    entries_offset_ += entries.size();
-}
+    void run(Format format, uint64_t offset, Bytes packets) override;
+    void skipped(uint64_t offset, uint64_t bytes) override { sink_.skipped(offset, bytes); }
+    void lost(uint64_t offset, uint64_t bytes) override { sink_.lost(offset, bytes); }
 
-void StreamDecoder::run(Format format, uint64_t offset, Bytes packets)
+    Sink &sink_;
+    Layout layout_;
+    Clock clock_;
+    Framer::State framer_;
+    uint64_t entries_offset_ = 0;
+};
+
+void StreamDecoder::State::run(Format format, uint64_t offset, Bytes packets)
 {
     const Layout layout{format, layout_.wide_tags};
     const size_t size = packet_bytes(format);
     for (size_t at = 0; at < packets.size(); at += size)
         sink_.packet(unpack(layout, offset + at, packets.data() + at, clock_));
+}
+
+StreamDecoder::StreamDecoder(Sink &sink, const Layout &layout)
+    : state_(std::make_unique<State>(sink, layout))
+{
+}
+StreamDecoder::StreamDecoder(StreamDecoder &&) noexcept = default;
+StreamDecoder &StreamDecoder::operator=(StreamDecoder &&) noexcept = default;
+StreamDecoder::~StreamDecoder() = default;
+
+void StreamDecoder::start(uint64_t offset)
+{
+    state_->clock_ = {};
+    state_->entries_offset_ = offset;
+    state_->framer_.start(offset);
+}
+
+void StreamDecoder::data(Bytes bytes)
+{
+    state_->framer_.data(bytes);
+}
+
+void StreamDecoder::loss(uint64_t bytes)
+{
+    state_->framer_.loss(bytes);
+}
+
+void StreamDecoder::end()
+{
+    state_->framer_.end();
+}
+
+void StreamDecoder::align(std::optional<uint64_t> base)
+{
+    state_->framer_.align(base);
+}
+
+void StreamDecoder::entries(Format format, Bytes entries)
+{
+    state_->run(format, state_->entries_offset_, entries);
+    state_->entries_offset_ += entries.size();
 }
 
 bool looks_like_entries(Bytes bytes)

@@ -25,12 +25,12 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "base/bytes.hpp"
 #include "decode/decode.hpp"
 #include "decode/hisi_ptt/hisi_ptt_tlp.hpp"
-#include "decode/stream.hpp"
 
 namespace pmukit::decode::hisi_ptt {
 
@@ -116,7 +116,10 @@ public:
 
 class Framer final : public Decoder {
 public:
-    Framer(RunSink &sink, Format format) : sink_(sink), format_(format) {}
+    Framer(RunSink &sink, Format format);
+    Framer(Framer &&) noexcept;
+    Framer &operator=(Framer &&) noexcept;
+    ~Framer() override;
 
     void start(uint64_t offset) override;
     void data(Bytes bytes) override;
@@ -131,28 +134,9 @@ public:
     void settle();
 
 private:
-    // Result of look_at(): the bytes are an entry, some bytes must be skipped, or more data is
-    // needed for a decision.
-    struct Look {
-        bool is_entry = false, needs_more = false;
-        // Number of bytes to skip.
-        size_t bytes = 0;
-    };
-    // With this many bytes, look_at() never needs more.
-    static constexpr size_t kLookBytes = 3 * k8dwBytes;
-
-    static Look look_at(Bytes bytes, bool last);
-    size_t consume(Bytes bytes, bool last);
-    size_t take(Bytes bytes, bool last);
-    size_t take_8dw(Bytes bytes, bool last);
-    size_t skip(size_t bytes);
-    size_t give(Bytes entries);
-
-    RunSink &sink_;
-    Format format_;
-    Position position_;
-    std::optional<uint64_t> base_ = 0;
-    Carry<kLookBytes> carry_;
+    friend class StreamDecoder;
+    struct State;
+    std::unique_ptr<State> state_;
 };
 
 // A decoded entry. Of the first dword of a TLP header, a 4DW entry has only some fields.
@@ -216,34 +200,26 @@ public:
     virtual void packet(const Packet &packet) = 0;
 };
 
-class StreamDecoder final : public Decoder, private RunSink {
+class StreamDecoder final : public Decoder {
 public:
-    StreamDecoder(Sink &sink, const Layout &layout)
-        : sink_(sink), layout_(layout), framer_(*this, layout.format)
-    {
-    }
-    StreamDecoder(const StreamDecoder &) = delete;
-    StreamDecoder &operator=(const StreamDecoder &) = delete;
+    StreamDecoder(Sink &sink, const Layout &layout);
+    StreamDecoder(StreamDecoder &&) noexcept;
+    StreamDecoder &operator=(StreamDecoder &&) noexcept;
+    ~StreamDecoder() override;
 
     void start(uint64_t offset) override;
-    void data(Bytes bytes) override { framer_.data(bytes); }
-    void loss(uint64_t bytes) override { framer_.loss(bytes); }
-    void end() override { framer_.end(); }
-    void align(std::optional<uint64_t> base) { framer_.align(base); }
+    void data(Bytes bytes) override;
+    void loss(uint64_t bytes) override;
+    void end() override;
+    // As in Framer.
+    void align(std::optional<uint64_t> base);
     // Decodes whole entries of any format from samples. Call it between start() and end(), and do
     // not call data() for the same stream.
     void entries(Format format, Bytes entries);
 
 private:
-    void run(Format format, uint64_t offset, Bytes packets) override;
-    void skipped(uint64_t offset, uint64_t bytes) override { sink_.skipped(offset, bytes); }
-    void lost(uint64_t offset, uint64_t bytes) override { sink_.lost(offset, bytes); }
-
-    Sink &sink_;
-    Layout layout_;
-    Clock clock_;
-    Framer framer_;
-    uint64_t entries_offset_ = 0;
+    struct State;
+    std::unique_ptr<State> state_;
 };
 
 // Returns true if `bytes` looks like 8DW entries; 4DW entries cannot be recognized. Used for

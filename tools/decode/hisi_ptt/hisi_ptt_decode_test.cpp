@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "decode/hisi_ptt/hisi_ptt_scan.hpp"
 #include "decode/hisi_ptt/hisi_ptt_test_vectors.hpp"
@@ -130,6 +131,21 @@ TEST_P(HisiPttStream, PiecesOfAnySizeGiveTheSameResultWithDamage)
         EXPECT_EQ(got.lines, whole.lines) << piece;
         EXPECT_EQ(got.gaps, whole.gaps) << piece;
     }
+}
+
+TEST_P(HisiPttStream, DecoderThatIsMovedInsideAnEntryContinuesIt)
+{
+    const Buffer all = stream_of(GetParam(), 3);
+    const size_t cut = size() + 5;
+    Collector got;
+    StreamDecoder first(got, {GetParam()});
+    first.start(0);
+    first.data(Bytes(all).first(cut));
+    StreamDecoder moved(std::move(first));
+    first = StreamDecoder(got, {GetParam()});
+    moved.data(Bytes(all).subspan(cut));
+    moved.end();
+    EXPECT_EQ(got.lines, decode(GetParam(), all).lines);
 }
 
 TEST_P(HisiPttStream, ResumesAfterLossOfKnownSize)

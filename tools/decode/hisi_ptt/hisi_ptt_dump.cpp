@@ -6,6 +6,7 @@
 #include <array>
 #include <cassert>
 #include <cstring>
+#include <vector>
 
 namespace pmukit::decode::hisi_ptt {
 namespace {
@@ -151,14 +152,25 @@ char *put_packets(char *to, Format format, uint32_t offset, Bytes packets)
 
 }  // namespace
 
-DumpText::DumpText(PerfText perf) : perf_(perf), text_(kMaxPackets * kPacketChars) {}
+struct __attribute__((visibility("hidden"))) DumpText::State {
+    PerfText perf_;
+    std::vector<char> text_;
+};
+
+DumpText::DumpText(PerfText perf)
+    : state_(std::make_unique<State>(State{perf, std::vector<char>(kMaxPackets * kPacketChars)}))
+{
+}
+DumpText::DumpText(DumpText &&) noexcept = default;
+DumpText &DumpText::operator=(DumpText &&) noexcept = default;
+DumpText::~DumpText() = default;
 
 std::string_view DumpText::lines(Format format, uint32_t offset, Bytes packets)
 {
     assert(packets.size() <= kMaxPackets * packet_bytes(format) &&
            packets.size() % packet_bytes(format) == 0);
-    char *const to = text_.data();
-    const char *const end = perf_ == PerfText::kLinux7_2
+    char *const to = state_->text_.data();
+    const char *const end = state_->perf_ == PerfText::kLinux7_2
                                 ? put_packets<PerfText::kLinux7_2>(to, format, offset, packets)
                                 : put_packets<PerfText::kLinux6_12>(to, format, offset, packets);
     return {to, static_cast<size_t>(end - to)};

@@ -11,8 +11,9 @@
 //     7.2   most significant byte first          correct
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string_view>
-#include <vector>
 
 #include "decode/hisi_ptt/hisi_ptt_decode.hpp"
 
@@ -27,13 +28,17 @@ public:
     static constexpr size_t kMaxPackets = 256;
 
     explicit DumpText(PerfText perf = PerfText::kLinux7_2);
+    DumpText(DumpText &&) noexcept;
+    DumpText &operator=(DumpText &&) noexcept;
+    ~DumpText();
+
     // packets: at most kMaxPackets whole entries. offset: offset of the first entry in its buffer.
     // The returned text is valid until the next call.
     std::string_view lines(Format format, uint32_t offset, Bytes packets);
 
 private:
-    PerfText perf_;
-    std::vector<char> text_;
+    struct State;
+    std::unique_ptr<State> state_;
 };
 
 }  // namespace pmukit::decode::hisi_ptt

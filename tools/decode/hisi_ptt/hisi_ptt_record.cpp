@@ -58,7 +58,18 @@ std::optional<Record> parse_record(Bytes words)
     return record;
 }
 
-bool RecordAccount::note_sequence(const Record &record)
+struct __attribute__((visibility("hidden"))) RecordAccount::State {
+    bool note(const Record &record);
+    bool note_sequence(const Record &record);
+
+    uint64_t records_ = 0, missing_ = 0, duplicates_ = 0, overruns_ = 0, resets_ = 0;
+    uint64_t lost_before_ = 0, lost_now_ = 0;  // before and since the event was last re-enabled
+    bool filter_gone_ = false, at_least_ = false, begins_later_ = false;
+    std::optional<uint64_t> last_sequence_;
+    uint64_t last_time_ns_ = 0;
+};
+
+bool RecordAccount::State::note_sequence(const Record &record)
 {
     const uint64_t sequence = *record.sequence;
     const bool is_newer = !record.time_ns || *record.time_ns > last_time_ns_;
@@ -80,7 +91,7 @@ bool RecordAccount::note_sequence(const Record &record)
     return true;
 }
 
-bool RecordAccount::note(const Record &record)
+bool RecordAccount::State::note(const Record &record)
 {
     if (record.sequence && !note_sequence(record))
         return false;
@@ -91,6 +102,61 @@ bool RecordAccount::note(const Record &record)
     resets_ += (record.flags & PMUKIT_HISI_PTT_F_RESET) != 0;
     filter_gone_ |= (record.flags & PMUKIT_HISI_PTT_F_FILTER_GONE) != 0;
     return true;
+}
+
+RecordAccount::RecordAccount() : state_(std::make_unique<State>()) {}
+RecordAccount::RecordAccount(RecordAccount &&) noexcept = default;
+RecordAccount &RecordAccount::operator=(RecordAccount &&) noexcept = default;
+RecordAccount::~RecordAccount() = default;
+
+void RecordAccount::begins_later()
+{
+    state_->begins_later_ = true;
+}
+
+bool RecordAccount::note(const Record &record)
+{
+    return state_->note(record);
+}
+
+uint64_t RecordAccount::records() const
+{
+    return state_->records_;
+}
+
+uint64_t RecordAccount::lost_entries() const
+{
+    return state_->lost_before_ + state_->lost_now_;
+}
+
+bool RecordAccount::at_least() const
+{
+    return state_->at_least_;
+}
+
+uint64_t RecordAccount::missing_records() const
+{
+    return state_->missing_;
+}
+
+uint64_t RecordAccount::duplicates() const
+{
+    return state_->duplicates_;
+}
+
+uint64_t RecordAccount::overruns() const
+{
+    return state_->overruns_;
+}
+
+uint64_t RecordAccount::resets() const
+{
+    return state_->resets_;
+}
+
+bool RecordAccount::filter_gone() const
+{
+    return state_->filter_gone_;
 }
 
 }  // namespace pmukit::decode::hisi_ptt

@@ -6,6 +6,7 @@
 #include <pmukit/hisi_ptt.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "base/bytes.hpp"
@@ -31,30 +32,30 @@ std::optional<Record> parse_record(Bytes words);
 // Counts missing records by sequence number. Each event and CPU needs a separate object.
 class RecordAccount {
 public:
+    RecordAccount();
+    RecordAccount(RecordAccount &&) noexcept;
+    RecordAccount &operator=(RecordAccount &&) noexcept;
+    ~RecordAccount();
+
     // Call if the first records are in an earlier recording, so that a first sequence number above
     // 0 is no gap.
-    void begins_later() { begins_later_ = true; }
+    void begins_later();
     // Returns false for a duplicate (stock perf's reader can write a burst twice).
     bool note(const Record &record);
 
-    uint64_t records() const { return records_; }
-    uint64_t lost_entries() const { return lost_before_ + lost_now_; }
+    uint64_t records() const;
+    uint64_t lost_entries() const;
     // True if lost_entries() is a lower bound.
-    bool at_least() const { return at_least_; }
-    uint64_t missing_records() const { return missing_; }
-    uint64_t duplicates() const { return duplicates_; }
-    uint64_t overruns() const { return overruns_; }
-    uint64_t resets() const { return resets_; }
-    bool filter_gone() const { return filter_gone_; }
+    bool at_least() const;
+    uint64_t missing_records() const;
+    uint64_t duplicates() const;
+    uint64_t overruns() const;
+    uint64_t resets() const;
+    bool filter_gone() const;
 
 private:
-    bool note_sequence(const Record &record);
-
-    uint64_t records_ = 0, missing_ = 0, duplicates_ = 0, overruns_ = 0, resets_ = 0;
-    uint64_t lost_before_ = 0, lost_now_ = 0;  // before and since the event was last re-enabled
-    bool filter_gone_ = false, at_least_ = false, begins_later_ = false;
-    std::optional<uint64_t> last_sequence_;
-    uint64_t last_time_ns_ = 0;
+    struct State;
+    std::unique_ptr<State> state_;
 };
 
 }  // namespace pmukit::decode::hisi_ptt

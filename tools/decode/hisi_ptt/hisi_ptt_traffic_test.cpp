@@ -9,6 +9,7 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "decode/hisi_ptt/hisi_ptt_latency_matcher.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
 #include "decode/hisi_ptt/hisi_ptt_test_vectors.hpp"
 
@@ -338,8 +339,8 @@ TEST(HisiPttTraffic, RequestsPendingAtALossHaveNoLatency)
     EXPECT_EQ(traffic.losses(), 1U);
     EXPECT_EQ(traffic.lost_bytes(), 4096U);
     EXPECT_EQ(traffic.skipped_bytes(), 7U);
-    EXPECT_EQ(traffic.matcher().totals().forgotten, 2U);
-    EXPECT_EQ(traffic.matcher().totals().unmatched, 2U);
+    EXPECT_EQ(traffic.latency_totals().forgotten, 2U);
+    EXPECT_EQ(traffic.latency_totals().unmatched, 2U);
     EXPECT_EQ(traffic.requesters().at(0)->latency.requests, 0U);
 }
 

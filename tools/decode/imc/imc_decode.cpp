@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "decode/stream.hpp"
+
 namespace pmukit::decode::imc {
 namespace {
 
@@ -87,7 +89,31 @@ Mode mode_of(const Record &record, ModeRule rule)
     return record.ip & kKernelAddress ? Mode::kKernel : Mode::kUser;
 }
 
-void StreamDecoder::start(uint64_t offset)
+struct __attribute__((visibility("hidden"))) StreamDecoder::State {
+    explicit State(Sink &sink) : sink_(sink) {}
+
+    void start(uint64_t offset);
+    void data(Bytes bytes);
+    void loss(uint64_t bytes);
+    void end();
+    void settle();
+    size_t consume(Bytes bytes, bool last);
+    size_t take_run(Bytes bytes, bool last);
+    size_t search(Bytes bytes, bool last);
+    bool begins(Bytes bytes, size_t &at) const;
+    void finish_part();
+
+    Sink &sink_;
+    Position position_;
+    // tb1 of the last delivered record.
+    uint64_t last_tb_ = 0;
+    bool in_step_ = true;
+    // Stream offset of the records, modulo their size.
+    std::optional<uint64_t> phase_;
+    Carry<8 * kRecordBytes> carry_;
+};
+
+void StreamDecoder::State::start(uint64_t offset)
 {
     position_ = Position(offset);
     last_tb_ = 0;
@@ -97,7 +123,7 @@ void StreamDecoder::start(uint64_t offset)
 }
 
 // Called while in step. Delivers the records before the first invalid one.
-size_t StreamDecoder::take_run(Bytes bytes, bool last)
+size_t StreamDecoder::State::take_run(Bytes bytes, bool last)
 {
     const size_t checked = last ? kRecordBytes : kCheckedBytes;
     if (bytes.size() < checked)
@@ -123,7 +149,7 @@ size_t StreamDecoder::take_run(Bytes bytes, bool last)
 
 // Called while out of step. Returns true if a record begins at `at`. If a neighboring offset is a
 // better match, sets `at` to that offset.
-bool StreamDecoder::begins(Bytes bytes, size_t &at) const
+bool StreamDecoder::State::begins(Bytes bytes, size_t &at) const
 {
     const size_t to_expected =
         phase_ ? (*phase_ - position_.offset() - at) % kRecordBytes : kNothingExpected;
@@ -141,7 +167,7 @@ bool StreamDecoder::begins(Bytes bytes, size_t &at) const
 
 // Skips the bytes before the next record. If too few bytes remain for a decision, they are left for
 // the next call.
-size_t StreamDecoder::search(Bytes bytes, bool last)
+size_t StreamDecoder::State::search(Bytes bytes, bool last)
 {
     const size_t checked = last ? kRecordBytes : kSearchedBytes;
     size_t at = 0;
@@ -158,7 +184,7 @@ size_t StreamDecoder::search(Bytes bytes, bool last)
 }
 
 // Returns the number of bytes used.
-size_t StreamDecoder::consume(Bytes bytes, bool last)
+size_t StreamDecoder::State::consume(Bytes bytes, bool last)
 {
     size_t used = 0;
     for (;;) {
@@ -171,19 +197,19 @@ size_t StreamDecoder::consume(Bytes bytes, bool last)
     }
 }
 
-void StreamDecoder::data(Bytes bytes)
+void StreamDecoder::State::data(Bytes bytes)
 {
     carry_.data(bytes, [this](Bytes there) { return consume(there, false); });
 }
 
-void StreamDecoder::settle()
+void StreamDecoder::State::settle()
 {
     carry_.settle([this](Bytes there) { return consume(there, true); });
 }
 
 // Call if no data follows the bytes in carry_. Delivers the whole records in carry_ and skips the
 // other bytes.
-void StreamDecoder::finish_part()
+void StreamDecoder::State::finish_part()
 {
     settle();
     position_.skip(carry_.size());
@@ -191,7 +217,7 @@ void StreamDecoder::finish_part()
     position_.tell_skipped(sink_);
 }
 
-void StreamDecoder::loss(uint64_t bytes)
+void StreamDecoder::State::loss(uint64_t bytes)
 {
     finish_part();
     position_.move(bytes);
@@ -200,10 +226,40 @@ void StreamDecoder::loss(uint64_t bytes)
     in_step_ = position_.offset() % kRecordBytes == phase_;
 }
 
-void StreamDecoder::end()
+void StreamDecoder::State::end()
 {
     finish_part();
     in_step_ = true;
+}
+
+StreamDecoder::StreamDecoder(Sink &sink) : state_(std::make_unique<State>(sink)) {}
+StreamDecoder::StreamDecoder(StreamDecoder &&) noexcept = default;
+StreamDecoder &StreamDecoder::operator=(StreamDecoder &&) noexcept = default;
+StreamDecoder::~StreamDecoder() = default;
+
+void StreamDecoder::start(uint64_t offset)
+{
+    state_->start(offset);
+}
+
+void StreamDecoder::data(Bytes bytes)
+{
+    state_->data(bytes);
+}
+
+void StreamDecoder::loss(uint64_t bytes)
+{
+    state_->loss(bytes);
+}
+
+void StreamDecoder::end()
+{
+    state_->end();
+}
+
+void StreamDecoder::settle()
+{
+    state_->settle();
 }
 
 bool looks_like_records(Bytes bytes)
@@ -238,16 +294,42 @@ std::optional<SampleRecord> parse_sample_record(Bytes words)
                         Records(record)[0]};
 }
 
+struct __attribute__((visibility("hidden"))) SampleAccount::State {
+    std::optional<uint64_t> last_;
+    uint64_t missing_ = 0, lost_ = 0, duplicates_ = 0;
+};
+
+SampleAccount::SampleAccount() : state_(std::make_unique<State>()) {}
+SampleAccount::SampleAccount(SampleAccount &&) noexcept = default;
+SampleAccount &SampleAccount::operator=(SampleAccount &&) noexcept = default;
+SampleAccount::~SampleAccount() = default;
+
 bool SampleAccount::note(const SampleRecord &sample)
 {
-    if (last_ && sample.sequence <= *last_) {
-        duplicates_++;
+    State &state = *state_;
+    if (state.last_ && sample.sequence <= *state.last_) {
+        state.duplicates_++;
         return false;
     }
-    missing_ += last_ ? sample.sequence - *last_ - 1 : 0;
-    last_ = sample.sequence;
-    lost_ = std::max(lost_, sample.lost);
+    state.missing_ += state.last_ ? sample.sequence - *state.last_ - 1 : 0;
+    state.last_ = sample.sequence;
+    state.lost_ = std::max(state.lost_, sample.lost);
     return true;
+}
+
+uint64_t SampleAccount::missing() const
+{
+    return state_->missing_;
+}
+
+uint64_t SampleAccount::lost() const
+{
+    return state_->lost_;
+}
+
+uint64_t SampleAccount::duplicates() const
+{
+    return state_->duplicates_;
 }
 
 }  // namespace pmukit::decode::imc

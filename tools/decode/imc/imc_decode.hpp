@@ -15,12 +15,13 @@
 
 #include <pmukit/imc.h>
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "base/bytes.hpp"
 #include "decode/decode.hpp"
-#include "decode/stream.hpp"
 
 namespace pmukit::decode::imc {
 
@@ -80,7 +81,10 @@ public:
 
 class StreamDecoder final : public Decoder {
 public:
-    explicit StreamDecoder(Sink &sink) : sink_(sink) {}
+    explicit StreamDecoder(Sink &sink);
+    StreamDecoder(StreamDecoder &&) noexcept;
+    StreamDecoder &operator=(StreamDecoder &&) noexcept;
+    ~StreamDecoder() override;
 
     void start(uint64_t offset) override;
     void data(Bytes bytes) override;
@@ -90,20 +94,8 @@ public:
     void settle();
 
 private:
-    size_t consume(Bytes bytes, bool last);
-    size_t take_run(Bytes bytes, bool last);
-    size_t search(Bytes bytes, bool last);
-    bool begins(Bytes bytes, size_t &at) const;
-    void finish_part();
-
-    Sink &sink_;
-    Position position_;
-    // tb1 of the last delivered record.
-    uint64_t last_tb_ = 0;
-    bool in_step_ = true;
-    // Stream offset of the records, modulo their size.
-    std::optional<uint64_t> phase_;
-    Carry<8 * kRecordBytes> carry_;
+    struct State;
+    std::unique_ptr<State> state_;
 };
 
 // Returns true if `bytes` begins with what looks like records. Used for streams whose PMU name is
@@ -126,16 +118,21 @@ std::optional<SampleRecord> parse_sample_record(Bytes words);
 // Counts missing samples by sequence number. Each event of the kernel needs a separate object.
 class SampleAccount {
 public:
+    SampleAccount();
+    SampleAccount(SampleAccount &&) noexcept;
+    SampleAccount &operator=(SampleAccount &&) noexcept;
+    ~SampleAccount();
+
     // Returns false for a duplicate (stock perf's reader can write a burst twice).
     bool note(const SampleRecord &sample);
 
-    uint64_t missing() const { return missing_; }
-    uint64_t lost() const { return lost_; }
-    uint64_t duplicates() const { return duplicates_; }
+    uint64_t missing() const;
+    uint64_t lost() const;
+    uint64_t duplicates() const;
 
 private:
-    std::optional<uint64_t> last_;
-    uint64_t missing_ = 0, lost_ = 0, duplicates_ = 0;
+    struct State;
+    std::unique_ptr<State> state_;
 };
 
 }  // namespace pmukit::decode::imc

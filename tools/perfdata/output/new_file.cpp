@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "perfdata/new_file.hpp"
+#include "perfdata/output/new_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
 // the check and the write. In a sticky directory that others can write to, links, FIFOs, sockets
 // and devices are accepted only if they belong to this user or to the owner of the directory. This
 // applies the rules of fs.protected_symlinks and fs.protected_fifos regardless of those sysctls,
-// for each component.
+// for each component. This header is not installed.
 #pragma once
 
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 
 namespace pmukit::perfdata {
 
-class Destination {
+class __attribute__((visibility("hidden"))) Destination {
 public:
     // Follows links, even if the target of the last one does not exist. Error: a component does not
     // exist, could have been planted by another user, or cannot be replaced (a mount point, a
@@ -45,11 +45,13 @@ private:
 // Returns true if another user could have created this entry in a directory that many users can
 // write to. Makes no system call. The rule is that of may_follow_link() and may_create_in_sticky()
 // in the kernel's fs/namei.c.
-bool could_be_planted(const struct stat &folder, const struct stat &entry, uid_t user);
+__attribute__((visibility("hidden"))) bool could_be_planted(const struct stat &folder,
+                                                            const struct stat &entry, uid_t user);
 
 // Opens a regular file at this path, which another user may have chosen. Nothing else is opened,
 // because opening a device, a FIFO or a file of procfs or sysfs can have effects. If root is not
 // empty, the path, its links and ".." stay below root.
-Result<Fd> open_untrusted(const std::string &root, const std::string &path);
+__attribute__((visibility("hidden"))) Result<Fd> open_untrusted(const std::string &root,
+                                                                const std::string &path);
 
 }  // namespace pmukit::perfdata

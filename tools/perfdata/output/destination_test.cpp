@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // The rules for links and FIFOs follow Documentation/admin-guide/sysctl/fs.rst of the kernel.
-#include "perfdata/destination.hpp"
+#include "perfdata/output/destination.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 #include "base/file.hpp"
 #include "base/test_folder.hpp"
-#include "perfdata/new_file.hpp"
+#include "perfdata/output/new_file.hpp"
 
 namespace pmukit::perfdata {
 namespace {

@@ -2,7 +2,8 @@
 // A file that gets its name only when it is complete. Until then it is called NAME.part-PID, an
 // older file NAME is not changed, and the destructor removes NAME.part-PID unless keep() was
 // called. An existing special file (/dev/null, a FIFO) or a descriptor is written in place instead.
-// Small writes are buffered. All operations use the open directory of destination.hpp.
+// Small writes are buffered. All operations use the open directory of destination.hpp. This header
+// is not installed.
 #pragma once
 
 #include <sys/types.h>
@@ -16,16 +17,19 @@
 #include "base/bytes.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
-#include "perfdata/destination.hpp"
+#include "perfdata/output/destination.hpp"
 
 namespace pmukit::perfdata {
 
+// The end of the message if an output that needs a file is a FIFO.
+constexpr const char *kNeedsFile = ": a recording is not written front to back; name a file";
+
 // Name of the unfinished file, in the same directory.
-std::string part_of(const std::string &name);
+__attribute__((visibility("hidden"))) std::string part_of(const std::string &name);
 
 // The final and the temporary name. The destructor removes the temporary file unless it was renamed
 // or kept.
-class NewName {
+class __attribute__((visibility("hidden"))) NewName {
 public:
     // If the path is a link, uses the file that it leads to, or would lead to.
     static Result<NewName> of(const std::string &path);
@@ -60,7 +64,7 @@ private:
     std::optional<Destination> to_;
 };
 
-class NewFile {
+class __attribute__((visibility("hidden"))) NewFile {
 public:
     static Result<NewFile> create(const std::string &path);
     // Like create(), with another name in messages.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-#include "perfdata/destination.hpp"
+#include "perfdata/output/destination.hpp"
 
 #include <fcntl.h>
 #include <limits.h>
