@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.hpp"
 #include "base/result.hpp"
+#include "base/sentences.hpp"
 #include "cli/commands.hpp"
 #include "console/json_writer.hpp"
 #include "html/page.hpp"
@@ -48,6 +50,8 @@ public:
                              html::Page &page) = 0;
     // Messages about problems. Each message is printed once; the exit status is then 1.
     virtual std::vector<std::string> troubles(const Recording &recording) const = 0;
+    // Messages that do not change the exit status.
+    virtual std::vector<std::string> warnings(const Recording &) const { return {}; }
 };
 
 // Where the program was when a sample was taken; only some drivers know it.
@@ -90,6 +94,14 @@ public:
     void sample(const Stream &, uint64_t, Bytes) override {}
 };
 
+// Terms of an event with the meaning of their values (terms_text()). Empty: there are none, or they
+// are unknown.
+std::string terms_of(const Recording &recording, size_t event);
+// Line of a report that says what was recorded: the name of the event, its terms, and the time that
+// the recording covers. Has no line end.
+std::string event_line(const Recording &recording, size_t event, std::string_view terms);
+// Begins the JSON object of an event with the members that all drivers have.
+void begin_pmu(const Recording &recording, size_t event, std::string_view driver, JsonWriter &pmus);
 // Writes the last JSON member of a PMU, "source", and closes its object.
 void end_pmu(const Recording &recording, size_t event, JsonWriter &pmu);
 
@@ -118,7 +130,21 @@ struct Remark {
 // (base/saturate.hpp) is a lower bound, too.
 inline std::string counted_text(uint64_t count, bool at_least, std::string_view text)
 {
-    return fmt::format("{}{} {}", at_least || count == UINT64_MAX ? "at least " : "", count, text);
+    return (at_least || count == UINT64_MAX ? "at least " : "") + counted(count, text);
+}
+
+// "RECORDING: PMU", where a message about the data of an event is.
+inline std::string where_of(const Recording &recording, size_t event)
+{
+    return recording.path() + ": " + recording.pmu_name(event);
+}
+
+// Message about bytes that could not be decoded; empty: there are none. `where` names the recording
+// and perhaps the PMU.
+inline std::string skipped_text(std::string_view where, uint64_t bytes,
+                                std::string_view text = sentences::kSkippedBytes)
+{
+    return bytes ? fmt::format("{}: {}", where, counted(bytes, text)) : std::string();
 }
 
 // Text that all commands print after a count of lost entries (perfdata::LostEntries).

@@ -15,6 +15,7 @@
 #include "cli/driver_handlers.hpp"
 #include "cli/export/driver_export.hpp"
 #include "cli/record/source_recorder.hpp"
+#include "cli/terms.hpp"
 #include "cli/top/live_driver.hpp"
 #include "record/event_string.hpp"
 #include "session/driver.hpp"
@@ -60,6 +61,7 @@ struct DriverDescription {
 
     // PMUs that record. It is nullptr if all PMUs of the driver only count.
     const Driver *recorded;
+    std::span<const Term> terms;      // of the recording PMUs, in the order of format/
     std::string_view example_terms;   // event terms that `pmukit list` shows
     std::optional<int> record_clock;  // CLOCK_* of times in records; nullopt: the event's clock
 

@@ -2,6 +2,7 @@
 // pmukit dump: the raw records of a recording, in the text format that users of each driver know.
 // Lines that begin with # are additions of pmukit: the position of the data, and losses.
 #include "base/clocks.hpp"
+#include "base/sentences.hpp"
 #include "cli/drivers.hpp"
 #include "cli/drivers/hisi_ptt/layout.hpp"
 
@@ -74,14 +75,13 @@ Result<int> run_dump(const DumpOptions &options, Output &out)
     if (!totals)
         return totals.error();
     if (totals->lost_samples)
-        out.print("# lost {}\n", counted_text(totals->lost_samples, false, "samples or records"));
+        out.print("# {}\n", counted_text(totals->lost_samples, false, sentences::kLostSamples));
+    if (const uint64_t times = totals->throttled())
+        out.print("# {}\n", counted_text(times, false, sentences::kThrottled));
 
-    const std::string skipped_text =
-        skipped ? fmt::format("{}: {} bytes hold no record and were skipped", recording->path(),
-                              skipped)
-                : "";
     say_nothing_recorded(*recording, *totals);
-    return say_troubles({recording->missing(*totals), recording->damage(), skipped_text});
+    return say_troubles({recording->missing(*totals), recording->damage(),
+                         skipped_text(recording->path(), skipped)});
 }
 
 }  // namespace pmukit::cli

@@ -49,6 +49,24 @@ std::string share_text(uint64_t part, uint64_t all)
     return all ? fmt::format("{:.1f}%", part_of(part, all) * 100) : "-";
 }
 
+std::string rate_text(uint64_t count, std::optional<uint64_t> duration_ns, std::string_view unit)
+{
+    constexpr std::string_view kPrefixes[] = {" ", " k", " M", " G"};
+    constexpr double kNsPerSecond = 1e9, kStep = 1000;
+    if (!duration_ns)
+        return {};
+    double rate = static_cast<double>(count) / (static_cast<double>(*duration_ns) / kNsPerSecond);
+    size_t prefix = 0;
+    for (; rate >= kStep && prefix + 1 < std::size(kPrefixes); prefix++)
+        rate /= kStep;
+    return fmt::format("{:.1f}{}{}/s", rate, kPrefixes[prefix], unit);
+}
+
+std::string megabytes_text(uint64_t bytes)
+{
+    return fmt::format("{:.3f}", static_cast<double>(bytes) / 1e6);
+}
+
 std::string seconds_text(uint64_t time_ns)
 {
     constexpr uint64_t kNsPerSecond = 1'000'000'000, kNsPerUs = 1000;

@@ -17,6 +17,7 @@
 #include "cli/drivers.hpp"
 #include "cli/drivers/hisi_ptt/layout.hpp"
 #include "console/temp_file.hpp"
+#include "perfdata/aux_stream_hash.hpp"
 #include "perfdata/copy.hpp"
 #include "perfdata/format.hpp"
 #include "session/aux_threads.hpp"
@@ -350,14 +351,6 @@ std::string unowned_text(const InjectOptions &options, uint64_t records)
         options.input, records);
 }
 
-std::string skipped_text(const InjectOptions &options, uint64_t bytes)
-{
-    if (bytes == 0)
-        return {};
-    return fmt::format("{}: {} bytes of AUX data hold no record and became no sample",
-                       options.input, bytes);
-}
-
 }  // namespace
 
 Result<int> run_inject(const InjectOptions &options, Output &out)
@@ -412,9 +405,10 @@ Result<int> run_inject(const InjectOptions &options, Output &out)
         out.print("{}: {}\n", options.input,
                   counted_text(totals->lost_aux_bytes, false,
                                "bytes of AUX data never reached the recording"));
-    const int status = say_troubles({recording->damage(), injector.aux().left_out(options.input),
-                                     skipped_text(options, injector.skipped_bytes()),
-                                     unowned_text(options, injector.unowned())});
+    const int status =
+        say_troubles({recording->damage(), injector.aux().left_out(options.input),
+                      skipped_text(options.input, injector.skipped_bytes(), sentences::kSkippedAux),
+                      unowned_text(options, injector.unowned())});
     return named_last(*to, status);
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // pmukit list: the PMUs of pmukit's drivers on this machine, the terms of each, and a command that
 // records or counts with the PMU.
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "base/escape.hpp"
 #include "base/number.hpp"
@@ -29,15 +31,53 @@ std::string counted_with(const record::Pmu &pmu)
                        pmu.events.empty() ? "config=1" : pmu.events.begin()->first);
 }
 
+// Values of a term that the PMU supports, if the file of the same name in caps/ lists some.
+std::vector<TermValue> values_of(const record::Pmu &pmu, const Term &term)
+{
+    const auto cap = pmu.caps.find(std::string(term.name));
+    const std::vector<std::string_view> supported =
+        cap == pmu.caps.end() ? std::vector<std::string_view>() : split(cap->second, ' ');
+    std::vector<TermValue> values;
+    for (const TermValue &one : term.values)
+        if (supported.empty() ||
+            std::ranges::find(supported, std::to_string(one.value)) != supported.end())
+            values.push_back(one);
+    return values;
+}
+
+// nullptr: the PMU only counts, or the term is unknown.
+const Term *find_term(const record::Pmu &pmu, std::string_view name)
+{
+    const DriverDescription *const driver = recorder_of_pmu(pmu.name);
+    if (!driver)
+        return nullptr;
+    const auto found = std::ranges::find(driver->terms, name, &Term::name);
+    return found == driver->terms.end() ? nullptr : &*found;
+}
+
+std::string meaning_of(const record::Pmu &pmu, std::string_view name)
+{
+    const Term *const term = find_term(pmu, name);
+    if (!term)
+        return {};
+    std::string meaning;
+    for (const TermValue &one : values_of(pmu, *term))
+        meaning += fmt::format("{}{} {}", meaning.empty() ? "" : ", ", one.value, one.meaning);
+    return meaning.empty() ? std::string(term->unit) : meaning;
+}
+
 void print_pmu(const record::Pmu &pmu, std::string_view driver, Output &out)
 {
     out.print("{}  driver {}", pmu.name, driver);
     if (pmu.cpumask)
         out.print("  cpumask {}", joined(*pmu.cpumask, ","));
     out.print("\n  terms:");
-    for (const auto &[term, field] : pmu.format)
-        out.print(" {}", term);
+    for (const auto &[name, field] : pmu.format)
+        out.print(" {}", name);
     out.text("\n");
+    for (const auto &[name, field] : pmu.format)
+        if (const std::string meaning = meaning_of(pmu, name); !meaning.empty())
+            out.print("    {}: {}\n", name, meaning);
     if (!pmu.caps.empty())
         out.text("  caps:\n");
     for (const auto &[name, value] : pmu.caps)
@@ -50,12 +90,16 @@ void print_pmu(const record::Pmu &pmu, std::string_view driver, Output &out)
 
 ordered_json json_of(const record::Pmu &pmu, std::string_view driver)
 {
-    ordered_json terms = ordered_json::array();
-    for (const auto &[term, field] : pmu.format)
-        terms.push_back(term);
-    ordered_json json = {{"name", pmu.name},   {"type", pmu.type}, {"driver", driver},
-                         {"cpumask", nullptr}, {"terms", terms},   {"caps", pmu.caps},
-                         {"record", nullptr},  {"count", nullptr}};
+    ordered_json terms = ordered_json::array(), values = ordered_json::object();
+    for (const auto &[name, field] : pmu.format) {
+        terms.push_back(name);
+        if (const Term *const term = find_term(pmu, name))
+            for (const TermValue &one : values_of(pmu, *term))
+                values[name][std::to_string(one.value)] = one.meaning;
+    }
+    ordered_json json = {{"name", pmu.name},   {"type", pmu.type},  {"driver", driver},
+                         {"cpumask", nullptr}, {"terms", terms},    {"term_values", values},
+                         {"caps", pmu.caps},   {"record", nullptr}, {"count", nullptr}};
     if (pmu.cpumask)
         json["cpumask"] = *pmu.cpumask;
     if (const DriverDescription *recorded = recorder_of_pmu(pmu.name))

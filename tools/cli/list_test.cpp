@@ -61,6 +61,22 @@ TEST_F(List, ShowsARecordCommandForRecordingPmus)
               "  record: pmukit record -a -e trace_imc/trace_cycles/ -- sleep 1\n");
 }
 
+TEST_F(List, NamesTheValuesOfTermsThatThePmuSupports)
+{
+    put_pmu("cxl_hmu_mem0.0.0", "access_type", "");
+    tree_.put("sys/bus/event_source/devices/cxl_hmu_mem0.0.0/format/range_size", "config2:32-63\n");
+    tree_.put("sys/bus/event_source/devices/cxl_hmu_mem0.0.0/caps/access_type", "1 3\n");
+    EXPECT_EQ(run(), kExitGood) << err_;
+    EXPECT_NE(out_.find("  terms: access_type range_size\n"
+                        "    access_type: 1 non-TEE read, 3 non-TEE read and write\n"
+                        "    range_size: in 256 MiB\n"),
+              out_.npos)
+        << out_;
+    EXPECT_EQ(run(true), kExitGood) << err_;
+    EXPECT_EQ(nlohmann::json::parse(out_)["pmus"][0]["term_values"].dump(),
+              R"({"access_type":{"1":"non-TEE read","3":"non-TEE read and write"}})");
+}
+
 TEST_F(List, ShowsAPerfStatCommandForCountingPmus)
 {
     load("uncore_pmon");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.hpp"
 #include "cli/commands.hpp"
 #include "console/temp_file.hpp"
 #include "console/terminal.hpp"
@@ -70,8 +71,9 @@ Result<int> run_merge(const MergeOptions &options, Output &out)
         out.print("{}: host {}, {}\n", recording_name(options.inputs[i]), input.host,
                   clock_text(input));
         if (input.late_records)
-            troubles.push_back(fmt::format("{}: {} records came too late to be put in order",
-                                           recording_name(options.inputs[i]), input.late_records));
+            troubles.push_back(
+                recording_name(options.inputs[i]) + ": " +
+                counted(input.late_records, "records came too late to be put in order"));
         if (input.foreign_records)
             troubles.push_back(
                 fmt::format("{}: {} records were left out: a thread, CPU, ring or "

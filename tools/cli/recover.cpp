@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/counted.hpp"
 #include "cli/commands.hpp"
 #include "console/temp_file.hpp"
 #include "console/terminal.hpp"
@@ -21,11 +22,11 @@ void print_part(const perfdata::DamagedRecording::Part &part, Output &out)
         out.print("{}: is missing\n", part.path);
         return;
     }
-    out.print("{}: kept {} records, {} of them AUX buffers\n", part.path, found.records,
+    out.print("{}: kept {}, {} of them AUX buffers\n", part.path, counted(found.records, "records"),
               found.aux_buffers);
     for (const perfdata::ByteRange &range : found.lost)
-        out.print("{}: lost {} bytes, [{:#x}, {:#x})\n", part.path, range.end - range.begin,
-                  range.begin, range.end);
+        out.print("{}: lost {}, [{:#x}, {:#x})\n", part.path,
+                  counted(range.end - range.begin, "bytes"), range.begin, range.end);
     if (!found.header_whole)
         out.print("{}: the header was not finished: names of PMUs and hosts may be lost\n",
                   part.path);

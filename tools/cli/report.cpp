@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "base/clocks.hpp"
+#include "base/escape.hpp"
 #include "base/file.hpp"
+#include "base/sentences.hpp"
 #include "cli/drivers.hpp"
 #include "cli/drivers/hisi_ptt/layout.hpp"
 #include "cli/figures.hpp"
@@ -14,6 +16,7 @@
 #include "cli/report_html.hpp"
 #include "cli/report_join.hpp"
 #include "console/temp_file.hpp"
+#include "perfdata/generic_events.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -95,15 +98,13 @@ void finish(const Recording &recording, const RecordingTotals &totals, Reports &
 std::vector<Remark> remarks_of(const RecordingTotals &totals)
 {
     return {
-        {totals.lost_samples,
-         "samples or records were lost between kernel and recorder; record with a larger -m"},
-        {totals.lost_aux_bytes, "bytes of AUX data never reached the file"},
-        {totals.aux_truncations,
-         "times AUX data was truncated: the area was full (use a larger -m ,AUXPAGES), or the "
-         "driver lost data"},
-        {totals.aux_unknown_losses, "losses of AUX data are of unknown size"},
+        {totals.lost_samples, sentences::kLostSamples},
+        {totals.lost_aux_bytes, sentences::kLostAux},
+        {totals.aux_truncations, sentences::kTruncatedAux},
+        {totals.aux_unknown_losses, sentences::kUnknownAux},
+        {totals.throttled(), sentences::kThrottled},
         {totals.unknown_records, "records of unknown types were skipped"},
-        {totals.unreadable_records, "records could not be read"},
+        {totals.unreadable_records, sentences::kUnreadable},
     };
 }
 
@@ -131,7 +132,8 @@ void print_json(const Recording &recording, const RecordingTotals &totals, const
     json.members({{"lost_samples", totals.lost_samples},
                   {"lost_aux_bytes", totals.lost_aux_bytes},
                   {"aux_truncations", totals.aux_truncations},
-                  {"aux_unknown_losses", totals.aux_unknown_losses}});
+                  {"aux_unknown_losses", totals.aux_unknown_losses},
+                  {"throttled", totals.throttled()}});
     for (const auto &[driver, report] : reports.all())
         report->write_extras(recording, json);
     if (joining) {
@@ -192,11 +194,58 @@ Result<int> say(const Recording &recording, const RecordingTotals &totals, const
     else if (options.html.empty())
         print_human(recording, totals, reports, joining, options, out);
     say_nothing_recorded(recording, totals);
+    for (const auto &[driver, report] : reports.all())
+        for (const std::string &warning : report->warnings(recording))
+            warn(warning);
     const int status = say_troubles(troubles_of(recording, totals, reports));
     return page ? named_last(*page, status) : status;
 }
 
+// nullptr: the file does not name the PMU of the event.
+const DriverDescription *description_of(const Recording &recording, size_t event)
+{
+    const Driver *const driver = recording.driver(event);
+    const bool is_known = event < recording.reader().events().size();
+    return driver && is_known ? driver_of_name(driver->name) : nullptr;
+}
+
+std::string event_name(const Recording &recording, size_t event)
+{
+    const std::vector<perfdata::Event> &events = recording.reader().events();
+    return event < events.size() ? escape(perfdata::name_of(events[event])) : "unknown";
+}
+
 }  // namespace
+
+std::string terms_of(const Recording &recording, size_t event)
+{
+    const DriverDescription *const driver = description_of(recording, event);
+    return driver ? terms_text(driver->terms, recording.reader().events()[event].attr) : "";
+}
+
+std::string event_line(const Recording &recording, size_t event, std::string_view terms)
+{
+    std::string line = "event " + event_name(recording, event);
+    if (!terms.empty())
+        line.append("  ").append(terms);
+    if (const std::optional<uint64_t> duration_ns = recording.duration_ns())
+        line += "  over " + seconds_text(*duration_ns);
+    return line;
+}
+
+void begin_pmu(const Recording &recording, size_t event, std::string_view driver, JsonWriter &pmus)
+{
+    pmus.begin_element();
+    pmus.members({{"pmu", recording.pmu_name(event)},
+                  {"driver", driver},
+                  {"event", event_name(recording, event)}});
+    pmus.begin("terms", JsonWriter::kObject);
+    if (const DriverDescription *const known = description_of(recording, event))
+        for (const Term &term : known->terms)
+            pmus.member(term.name, term.of(recording.reader().events()[event].attr));
+    pmus.end();
+    pmus.member("duration_ns", recording.duration_ns());
+}
 
 void end_pmu(const Recording &recording, size_t event, JsonWriter &pmu)
 {

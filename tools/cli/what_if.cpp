@@ -12,6 +12,7 @@
 
 #include "base/fd.hpp"
 #include "base/file.hpp"
+#include "base/sentences.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
@@ -185,14 +186,15 @@ void add_losses(const HotList &list, const RecordingTotals &totals, WhatIf &resu
 {
     const HotTotals &hot = list.totals();
     const Remark remarks[] = {
-        {hot.lost, "entries were lost in the driver"},
-        {hot.sequence_gaps, "records are missing (sequence gaps)"},
-        {hot.overflows, "times the hot list was full and the device may have dropped units"},
+        {hot.lost, sentences::kLostEntries},
+        {hot.sequence_gaps, sentences::kMissingRecords},
+        {hot.overflows, sentences::kListFull},
         {hot.saturated, "counts are the largest the counter can hold"},
-        {hot.without_unit, "records have no unit size and were skipped"},
+        {hot.without_unit, sentences::kWithoutUnit},
         {hot.invalid, "entries had an invalid address and were skipped"},
-        {totals.lost_aux_bytes, "bytes of AUX data never reached the file"},
-        {totals.lost_samples, "samples or records were lost between kernel and recorder"},
+        {totals.lost_aux_bytes, sentences::kLostAux},
+        {totals.lost_samples, sentences::kLostSamples},
+        {totals.throttled(), sentences::kThrottled},
     };
     for (const Remark &remark : remarks)
         if (remark.is_shown())
@@ -223,7 +225,7 @@ Result<void> look_at(const WhatIfOptions &options, WhatIf &result)
         result.always_on |= list.totals().always_on;
         result.accesses += list.totals().always_on ? list.totals().entries : list.totals().accesses;
         add_losses(list, *totals, result);
-        if (const std::string text = left_out_text(list.left_out()); !text.empty())
+        if (const std::string text = left_out_text(list); !text.empty())
             result.losses.push_back(text);
         for (const decode::cxl_hmu::HotUnit &unit : list.all())
             if (Result<void> done = count.add(unit.dpa); !done)

@@ -13,7 +13,7 @@
 #include "base/escape.hpp"
 #include "base/result.hpp"
 #include "base/text.hpp"
-#include "perfdata/new_file.hpp"
+#include "perfdata/output/new_file.hpp"
 
 namespace pmukit::cli {
 

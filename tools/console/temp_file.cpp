@@ -18,7 +18,8 @@
 #include "base/file.hpp"
 #include "console/signals.hpp"
 #include "console/terminal.hpp"
-#include "perfdata/new_file.hpp"
+#include "perfdata/output/destination.hpp"
+#include "perfdata/output/new_file.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -154,7 +155,10 @@ Result<void> begin_output(const std::string &output, const std::vector<std::stri
         return {};
     struct stat old {};
     // Any other kind of file is refused or written in place.
-    const bool replaces = ::stat(output.c_str(), &old) == 0 && S_ISREG(old.st_mode);
+    const bool exists = ::stat(output.c_str(), &old) == 0;
+    const bool replaces = exists && S_ISREG(old.st_mode);
+    if (!over.may_be_fifo && exists && S_ISFIFO(old.st_mode))
+        return Error{Errc::kUsage, output + perfdata::kNeedsFile};
     for (const std::string &input : inputs)
         if (replaces && is_read_by(input, old))
             return Error{Errc::kUsage,
@@ -169,6 +173,10 @@ Result<void> begin_output(const std::string &output, const std::vector<std::stri
                                            (tree == trees.end() ? ", or replace it with --force"
                                                                 : ": " + *tree + " is an input")};
     }
+    // A folder is refused, or extended, by the writer of the format.
+    if (!(exists && S_ISDIR(old.st_mode)) && !output.ends_with('/'))
+        if (const auto to = perfdata::Destination::of(output); !to)
+            return to.error();
     remove_when_killed(output);
     return {};
 }

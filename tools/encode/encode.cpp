@@ -183,13 +183,14 @@ Result<void> read_aux(Case &into, Words words)
 Result<void> read_line(Case &into, std::string_view line)
 {
     static const std::map<std::string_view, Result<void> (*)(Case &, Words)> kStatements = {
-        {"pmu", read_pmu},       {"event", read_event},
-        {"layout", read_layout}, {"info", read_info},
-        {"aux", read_aux},       {"order", read_order},
-        {"host", read_host},     {"wall", read_wall},
-        {"sample", read_sample}, {"comm", read_comm},
-        {"mmap", read_mmap},     {"fork", read_fork},
-        {"lost", read_lost},     {"lost-samples", read_lost_samples},
+        {"pmu", read_pmu},           {"event", read_event},
+        {"layout", read_layout},     {"info", read_info},
+        {"aux", read_aux},           {"order", read_order},
+        {"host", read_host},         {"wall", read_wall},
+        {"sample", read_sample},     {"comm", read_comm},
+        {"mmap", read_mmap},         {"fork", read_fork},
+        {"lost", read_lost},         {"lost-samples", read_lost_samples},
+        {"throttle", read_throttle},
     };
     const std::vector<std::string_view> words = words_of(line);
     if (words.empty() || words[0].starts_with('#'))

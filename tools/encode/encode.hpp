@@ -45,7 +45,7 @@ struct Event {
 // One record; the records are in the order of the file. An AUX record includes the data that the
 // recorder saved for it.
 struct Buffer {
-    // Also SAMPLE, COMM, MMAP2, FORK, LOST or LOST_SAMPLES.
+    // Also SAMPLE, COMM, MMAP2, FORK, LOST, LOST_SAMPLES or THROTTLE.
     uint32_t type = PERF_RECORD_AUX;
     uint16_t misc = 0;
     uint64_t event_id = 0;

@@ -281,6 +281,23 @@ Result<void> read_lost_samples(Case &into, Words words)
                      "lost-samples ID COUNT [cpu N] [time NS]");
 }
 
+Result<void> read_throttle(Case &into, Words words)
+{
+    constexpr const char *kHelp = "throttle ID NS [cpu N]";
+    Result<std::vector<uint64_t>> known = numbers(words, 2, kHelp);
+    if (!known)
+        return usage(kHelp);
+    Buffer buffer;
+    buffer.type = PERF_RECORD_THROTTLE;
+    buffer.event_id = (*known)[0];
+    buffer.time_ns = (*known)[1];
+    buffer.bytes =
+        Packer(into.order).put(buffer.time_ns).put(buffer.event_id).put(buffer.event_id).take();
+    Result<void> read = read_pairs(buffer, words.subspan(2), kHelp);
+    into.buffers.push_back(std::move(buffer));
+    return read;
+}
+
 perfdata::WriterEvent writer_event(const Event &event, std::endian order)
 {
     perfdata::WriterEvent made{std::vector<std::byte>(kAttrBytes), {event.id}, event.name};

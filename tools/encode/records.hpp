@@ -18,6 +18,7 @@ Result<void> read_mmap(Case &into, Words words);
 Result<void> read_fork(Case &into, Words words);
 Result<void> read_lost(Case &into, Words words);
 Result<void> read_lost_samples(Case &into, Words words);
+Result<void> read_throttle(Case &into, Words words);
 
 // Sets cpu, pid, tid or time. Returns false for any other word.
 bool read_sample_id(Buffer &into, std::string_view word, uint64_t value);

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/sentences.hpp"
 #include "base/text.hpp"
 #include "html/escape.hpp"
 #include "html/parts.hpp"
@@ -26,7 +27,7 @@ void add_badges(std::string &to, const std::string &source, const std::vector<st
     else if (elsewhere)
         badge("elsewhere", std::string("incomplete: ") + elsewhere);
     else
-        badge(whole == kWhole ? "whole" : "elsewhere", whole);
+        badge(whole == sentences::kNothingLost ? "whole" : "elsewhere", whole);
     to += "</p>\n";
     if (losses.empty())
         return;
@@ -95,7 +96,7 @@ void Page::add(const Figure &figure)
     append(contents_, "<li><a href=\"#figure-{}\">{}</a> <code>{}</code></li>\n", number,
            escaped(figure.title), escaped(figure.pmu));
     a_figure_lost_ |= !figure.losses.empty();
-    if (figure.whole != kWhole)
+    if (figure.whole != sentences::kNothingLost)
         whole_ = "see the figures";
     add_figure(figures_.emplace_back(), figure, number, !losses.empty());
     // The text has grown in steps, so up to half of its memory is unused.

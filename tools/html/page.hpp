@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/limits.hpp"
+#include "base/sentences.hpp"
 
 namespace pmukit::html {
 
@@ -93,15 +94,13 @@ struct Table {
 
 using Picture = std::variant<HeatMap, Bars, Columns, Timelines, Flame>;
 
-constexpr const char *kWhole = "nothing lost";
-
 struct Figure {
     std::string title;
     std::string pmu;                  // name of the PMU that counted the numbers
     std::string source;               // "model": the PMU is of an emulated device; empty: unknown
     std::vector<std::string> losses;  // texts of one line; empty: nothing is missing
-    std::string whole = kWhole;       // text of the badge if losses is empty
-    std::vector<std::string> words;   // paragraphs below the title
+    std::string whole = sentences::kNothingLost;  // text of the badge if losses is empty
+    std::vector<std::string> words;               // paragraphs below the title
     Picture picture;
     Table table;
 };
@@ -135,7 +134,7 @@ private:
     size_t bytes_ = 0, left_out_ = 0;
     bool a_figure_lost_ = false;
     // Text of the badge of the page. It changes if a figure has another text.
-    std::string whole_ = kWhole;
+    std::string whole_ = sentences::kNothingLost;
 };
 
 // True if a file that begins with this text (4 KiB or the whole file) is a page of pmukit, whose

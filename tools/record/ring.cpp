@@ -98,6 +98,7 @@ void RingNotes::add(const RingNotes &more)
         widen(sample_times, *more.sample_times);
     lost_records += more.lost_records;
     lost_samples += more.lost_samples;
+    throttled += more.throttled;
     aux_truncated += more.aux_truncated;
     aux_partial += more.aux_partial;
     aux_unknown_losses += more.aux_unknown_losses;
@@ -122,6 +123,8 @@ bool note_records(Bytes ring, uint64_t tail, uint64_t head, RingNotes &notes)
             notes.lost_records += ring_word(ring, tail + 16);
         else if (type == PERF_RECORD_LOST_SAMPLES && size >= 16)
             notes.lost_samples += ring_word(ring, tail + 8);
+        else if (type == PERF_RECORD_THROTTLE)
+            notes.throttled++;
         else if (type == PERF_RECORD_AUX && size >= 32)
             note_aux(ring, tail, notes);
         tail += size;

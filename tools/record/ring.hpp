@@ -43,6 +43,7 @@ struct RingNotes {
     std::optional<perfdata::TimeSpan> sample_times{};  // earliest and latest; nullopt: no sample
     uint64_t lost_records = 0;   // lost because the ring was full (PERF_RECORD_LOST)
     uint64_t lost_samples = 0;   // reported by PERF_RECORD_LOST_SAMPLES
+    uint64_t throttled = 0;      // THROTTLE records
     uint64_t aux_truncated = 0;  // AUX records with PERF_AUX_FLAG_TRUNCATED
     // AUX records with only PERF_AUX_FLAG_PARTIAL: they report a gap after which data continues.
     uint64_t aux_partial = 0;

@@ -68,9 +68,20 @@ TEST_F(NoteRecords, CountsLostRecordsAndLostSamplesAcrossTheWrap)
     put(PERF_RECORD_LOST_SAMPLES, {3});
     put(PERF_RECORD_SAMPLE, {});
     ASSERT_TRUE(note_records(ring_, tail_, head_, notes_));
+    EXPECT_EQ(notes_.throttled, 0U);
     EXPECT_EQ(notes_.lost_records, 5U);
     EXPECT_EQ(notes_.lost_samples, 3U);
     EXPECT_EQ(notes_.samples, 1U);
+}
+
+TEST_F(NoteRecords, CountsEachThrottleOnce)
+{
+    put(PERF_RECORD_THROTTLE, {100, 7, 7});
+    put(PERF_RECORD_UNTHROTTLE, {200, 7, 7});
+    ASSERT_TRUE(note_records(ring_, tail_, head_, notes_));
+    RingNotes sum;
+    sum.add(notes_);
+    EXPECT_EQ(sum.throttled, 1U);
 }
 
 TEST_F(NoteRecords, NotesTheEarliestAndTheLatestTimeOfSamples)

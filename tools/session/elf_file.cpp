@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "perfdata/destination.hpp"
+#include "perfdata/output/destination.hpp"
 #include "session/debuginfod.hpp"
 
 #ifdef PMUKIT_LIBELF

@@ -259,4 +259,13 @@ Explainer Names::explainer(const Threads &threads)
     return {threads, programs(threads), kernel_};
 }
 
+std::vector<std::string> Names::changed_warnings(const std::string &recording) const
+{
+    std::vector<std::string> warnings;
+    for (const std::string &path : changed())
+        warnings.push_back(fmt::format(
+            "{}: {}: not the build that was recorded; its symbols are not used", recording, path));
+    return warnings;
+}
+
 }  // namespace pmukit::cli

@@ -160,6 +160,8 @@ public:
     {
         return programs_ ? programs_->changed() : std::vector<std::string>();
     }
+    // A warning about each of them, for the recording of this path.
+    std::vector<std::string> changed_warnings(const std::string &recording) const;
     // Message about debuginfod; empty: none.
     std::string debuginfod_trouble() const
     {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/file.hpp"
 #include "base/test_folder.hpp"
 #include "perfdata/packer.hpp"
 #include "perfdata/testing/test_file.hpp"

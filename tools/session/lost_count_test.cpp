@@ -26,6 +26,13 @@ protected:
         return note(PERF_RECORD_LOST_SAMPLES, misc, body, time_ns);
     }
 
+    LostCount::Kind throttle(uint32_t type, uint64_t id, uint64_t time_ns)
+    {
+        perfdata::Packer body;
+        body.put(time_ns).put(id).put(id);
+        return note(type, 0, body, time_ns);
+    }
+
     LostCount count;
 
 private:
@@ -79,6 +86,15 @@ TEST_F(LostCounts, LossesThatOnlyTheRecorderCountedAreReportedPerEvent)
 TEST_F(LostCounts, SamplesDroppedByAFilterAreNotCounted)
 {
     EXPECT_EQ(samples(10, 0, 1 << 15), LostCount::Kind::kNone);
+    EXPECT_EQ(count.samples(), 0U);
+}
+
+TEST_F(LostCounts, ThrottlesAreCountedByEventAndAreNoNumberOfSamples)
+{
+    EXPECT_EQ(throttle(PERF_RECORD_THROTTLE, 7, 1000), LostCount::Kind::kThrottled);
+    EXPECT_EQ(throttle(PERF_RECORD_UNTHROTTLE, 7, 2000), LostCount::Kind::kNone);
+    throttle(PERF_RECORD_THROTTLE, 7, 3000);
+    EXPECT_EQ(count.throttles(), (std::map<size_t, uint64_t>{{0, 2}}));
     EXPECT_EQ(count.samples(), 0U);
 }
 

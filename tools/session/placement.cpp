@@ -130,6 +130,7 @@ void PlaceHeat::add(const std::string &pmu, const decode::cxl_hmu::HotList &list
         add_to(place.accesses, unit.accesses);
         add_to(place.epochs, unit.epochs);
         place.units++;
+        place.has_accesses |= !list.totals().always_on;
     }
 }
 
@@ -148,7 +149,7 @@ std::vector<HotPlace> PlaceHeat::hottest() const
     return hot;
 }
 
-std::string or_dash(const std::optional<uint32_t> &number)
+std::string or_dash(std::optional<uint64_t> number)
 {
     return number ? std::to_string(*number) : "-";
 }

@@ -57,6 +57,7 @@ private:
 struct HotPlace {
     Placement at;
     uint64_t accesses = 0, epochs = 0, units = 0;
+    bool has_accesses = false;  // false: all devices were in always-on mode
 };
 
 enum class PlaceKey { kHpa, kNode };
@@ -85,7 +86,7 @@ private:
 };
 
 // "5", or "-" if unknown.
-std::string or_dash(const std::optional<uint32_t> &number);
+std::string or_dash(std::optional<uint64_t> number);
 // "0x..-0x..", or "-".
 std::string range_or_dash(const std::optional<topology::HpaRange> &range);
 

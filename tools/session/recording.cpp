@@ -13,6 +13,7 @@
 #include "base/escape.hpp"
 #include "base/limits.hpp"
 #include "base/saturate.hpp"
+#include "base/sentences.hpp"
 #include "console/exit_status.hpp"
 #include "console/output.hpp"
 #include "console/terminal.hpp"
@@ -130,6 +131,7 @@ public:
         give_lost_entries();
         totals_.lost_samples = lost_.samples();
         totals_.lost_not_repeated = lost_.not_repeated();
+        totals_.throttles = lost_.throttles();
         return std::move(totals_);
     }
 
@@ -212,6 +214,7 @@ void Walker::record(const Record &record)
     if (totals_.samples.size() != reader_.events().size())
         grow();
     lost_.note(record, reader_);
+    recording_.note_time(reader_.time_of(record).value_or(0));
     if (record.type == PERF_RECORD_SAMPLE)
         sample(record);
     else if (record.type == perfdata::kAuxtraceInfo)
@@ -443,6 +446,23 @@ void Walker::aux_loss(const perfdata::AuxStream &stream, uint64_t aux_offset, ui
 
 }  // namespace
 
+uint64_t RecordingTotals::throttled() const
+{
+    uint64_t all = 0;
+    for (const auto &[event, times] : throttles)
+        add_to(all, times);
+    return all;
+}
+
+std::optional<size_t> event_of_loss(const perfdata::Record &record, const perfdata::Reader &reader)
+{
+    const auto throttle = record.type == PERF_RECORD_THROTTLE
+                              ? perfdata::parse_throttle(record.body, reader.order())
+                              : std::nullopt;
+    const auto event = throttle ? reader.event_of_id(throttle->id) : std::nullopt;
+    return event ? event : reader.event_of(record);
+}
+
 LostCount::Kind LostCount::note(const perfdata::Record &record, const perfdata::Reader &reader)
 {
     // PERF_RECORD_MISC_LOST_SAMPLES_BPF: a BPF filter of the user dropped the samples.
@@ -459,6 +479,10 @@ LostCount::Kind LostCount::note(const perfdata::Record &record, const perfdata::
         const Id id = event ? Id(lost->id) : std::nullopt;
         add_to(counts_of(id, event).lost, lost ? lost->lost : 0);
         return Kind::kRecords;
+    }
+    if (record.type == PERF_RECORD_THROTTLE) {
+        throttles_[event_of_loss(record, reader).value_or(perfdata::kUnknownEvent)]++;
+        return Kind::kThrottled;
     }
     note_places(record, reader);
     if (record.type != PERF_RECORD_LOST_SAMPLES || (record.misc & kByFilter))
@@ -595,8 +619,8 @@ Verdict::Verdict(const Recording &recording, const RecordingTotals &totals, cons
       totals_(totals),
       whole_(totals.lost_samples == 0 && !totals.aux_lost_of.contains(driver) &&
              !totals.aux_lost_of.contains(nullptr) && totals.unreadable_records == 0 &&
-             totals.unknown_records == 0 && recording.damage().empty() &&
-             recording.missing(totals).empty())
+             totals.unknown_records == 0 && totals.throttles.empty() &&
+             recording.damage().empty() && recording.missing(totals).empty())
 {
 }
 
@@ -615,6 +639,8 @@ std::string_view Verdict::line(size_t event, bool driver_lost) const
         return "\n  AUX data is missing; what is known of it is below\n";
     if (!has_anything(event))
         return {};
+    if (totals_.throttles.contains(event))
+        return "\n  samples are missing; what is known of them is below\n";
     if (!recording_.marks_losses(event))
         return "\n  no loss is marked; the recording does not state that its driver marks losses\n";
     return whole_ ? "\n  nothing lost\n"
@@ -625,7 +651,7 @@ const char *Verdict::badge(size_t event) const
 {
     if (!has_anything(event))
         return "nothing recorded";
-    return recording_.marks_losses(event) ? "nothing lost" : "no loss is marked";
+    return recording_.marks_losses(event) ? sentences::kNothingLost : sentences::kNoLossMarked;
 }
 
 Error in_file(const std::string &path, const Error &error)
@@ -930,6 +956,22 @@ const Driver *Recording::driver(size_t event) const
     if (name.empty())
         return type == auxtrace_pmu_type_ ? auxtrace_driver_ : nullptr;
     return driver_of_pmu(drivers_, name);
+}
+
+// Records about the time before the recording have the time 0.
+void Recording::note_time(uint64_t time_ns)
+{
+    if (time_ns == 0)
+        return;
+    first_ns_ = std::min(first_ns_, time_ns);
+    last_ns_ = std::max(last_ns_, time_ns);
+}
+
+std::optional<uint64_t> Recording::duration_ns() const
+{
+    if (last_ns_ <= first_ns_)
+        return std::nullopt;
+    return last_ns_ - first_ns_;
 }
 
 std::string Recording::pmu_name(size_t event) const

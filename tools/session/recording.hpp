@@ -19,6 +19,7 @@
 #include "base/result.hpp"
 #include "base/stable_map.hpp"
 #include "perfdata/aux.hpp"
+#include "perfdata/aux_stream_hash.hpp"
 #include "perfdata/lost_entries.hpp"
 #include "perfdata/reader.hpp"
 #include "session/aux_grid.hpp"
@@ -99,13 +100,17 @@ struct RecordingTotals {
     uint64_t lost_aux_bytes = 0;
     uint64_t aux_truncations = 0;     // AUX records that report missing data without its size
     uint64_t aux_unknown_losses = 0;  // PERF_AUX_FLAG_COLLISION: the driver did not count the loss
-    uint64_t pieces = 0;              // AUX buffers and samples delivered to a driver
-    std::vector<uint64_t> aux_bytes;  // per event
-    uint64_t unknown_aux_bytes = 0;   // of drivers that this program does not know
-    std::vector<uint64_t> samples;    // per event
+    std::map<size_t, uint64_t> throttles;  // LostCount::throttles()
+    uint64_t pieces = 0;                   // AUX buffers and samples delivered to a driver
+    std::vector<uint64_t> aux_bytes;       // per event
+    uint64_t unknown_aux_bytes = 0;        // of drivers that this program does not know
+    std::vector<uint64_t> samples;         // per event
     // Drivers whose AUX data is incomplete; nullptr: unknown driver.
     std::set<const Driver *> aux_lost_of;
     std::set<size_t> aux_gaps_of;  // events (or kUnknownEvent) with a loss of unknown size
+
+    // How often any event was throttled.
+    uint64_t throttled() const;
 };
 
 // Counts samples and records that the kernel could not write. Since Linux 6.1 the same loss is
@@ -119,7 +124,8 @@ struct RecordingTotals {
 // events are assumed to share one ring.
 class LostCount {
 public:
-    enum class Kind { kNone, kRecords, kSamples, kRepeated };  // kRepeated: counted by the recorder
+    // kRepeated: counted by the recorder; kThrottled: samples of unknown number
+    enum class Kind { kNone, kRecords, kSamples, kRepeated, kThrottled };
 
     // Takes records of any type.
     Kind note(const perfdata::Record &record, const perfdata::Reader &reader);
@@ -130,6 +136,9 @@ public:
     // entries.
     std::map<size_t, perfdata::LostEntries> take_entries(const std::set<size_t> &events);
     uint64_t samples() const;
+    // How often the kernel throttled each event, or perfdata::kUnknownEvent: it took no samples
+    // from then until the next tick or longer.
+    const std::map<size_t, uint64_t> &throttles() const { return throttles_; }
     // The part of samples() that only the recorder reported, by event. perfdata::kUnknownEvent has
     // the losses that may belong to several events.
     std::map<size_t, uint64_t> not_repeated() const;
@@ -159,9 +168,14 @@ private:
     std::map<uint64_t, Place> places_;
     std::map<std::pair<Id, size_t>, Counts> counts_;
     std::map<size_t, uint64_t> gaps_;  // AUX flags of all gaps, by event
-    std::set<size_t> with_entries_;    // events with a gap, whose driver counts entries
+    std::map<size_t, uint64_t> throttles_;
+    std::set<size_t> with_entries_;  // events with a gap, whose driver counts entries
     uint64_t by_hardware_ = 0;
 };
+
+// Event that a record of a loss names. The id of a THROTTLE is in its body, also if the records of
+// the file have no id.
+std::optional<size_t> event_of_loss(const perfdata::Record &record, const perfdata::Reader &reader);
 
 class Recording;
 
@@ -233,6 +247,10 @@ public:
     const perfdata::Reader &reader() const { return reader_; }
     // Sets the origin of all devices, which an option gives; nullopt: the origin in the file.
     void claim_source(std::optional<std::string> source) { claimed_source_ = std::move(source); }
+    // Time from the first to the last record, of all records with a time. After walk(). nullopt:
+    // fewer than two records have a time.
+    std::optional<uint64_t> duration_ns() const;
+    void note_time(uint64_t time_ns);
     // "model" if the device of this event was emulated. After read_front().
     std::optional<std::string> source(size_t event) const;
     // "model" if the device of at least one event was emulated. For output that combines several
@@ -302,6 +320,7 @@ private:
     const Driver *auxtrace_driver_ = nullptr;
     uint64_t auxtrace_pmu_type_ = 0;
     uint64_t decoder_version_ = 1;
+    uint64_t first_ns_ = UINT64_MAX, last_ns_ = 0;
     std::optional<uint64_t> claimed_version_;
 };
 

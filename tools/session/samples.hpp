@@ -23,6 +23,7 @@
 #include "decode/imc/imc_decode.hpp"
 #include "perfdata/ordered.hpp"
 #include "perfdata/sample.hpp"
+#include "perfdata/time_queue.hpp"
 #include "session/recording.hpp"
 
 namespace pmukit::cli {

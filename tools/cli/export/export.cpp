@@ -110,8 +110,8 @@ public:
     {
         out_.note(record);
         const LostCount::Kind kind = lost_.note(record, out_.recording().reader());
-        if (kind == LostCount::Kind::kRecords || kind == LostCount::Kind::kSamples)
-            note_lost(record);
+        if (kind != LostCount::Kind::kNone && kind != LostCount::Kind::kRepeated)
+            note_lost(record, kind);
     }
     // Call with every record, before its data is passed to a driver.
     void see(const perfdata::Record &record) { samples_.note(record); }
@@ -121,7 +121,7 @@ private:
     {
         return wanted_.empty() || (event < wanted_.size() && wanted_[event]);
     }
-    void note_lost(const perfdata::Record &record);
+    void note_lost(const perfdata::Record &record, LostCount::Kind kind);
 
     RowsOut &out_;
     const std::vector<bool> wanted_;
@@ -130,17 +130,22 @@ private:
     LostCount lost_;
 };
 
-void Everything::note_lost(const perfdata::Record &record)
+Loss loss_of(const perfdata::Record &record, LostCount::Kind kind, std::endian order)
+{
+    if (kind == LostCount::Kind::kThrottled)
+        return {{}, "throttled", {}};
+    if (kind == LostCount::Kind::kSamples)
+        return {{}, "ring-full", "samples", perfdata::parse_lost_samples(record.body, order)};
+    const auto lost = perfdata::parse_lost(record.body, order);
+    return {{}, "ring-full", "records", lost ? std::optional(lost->lost) : std::nullopt};
+}
+
+void Everything::note_lost(const perfdata::Record &record, LostCount::Kind kind)
 {
     const perfdata::Reader &reader = out_.recording().reader();
-    const bool of_samples = record.type == PERF_RECORD_LOST_SAMPLES;
-    const auto lost = perfdata::parse_lost(record.body, reader.order());
-    const std::optional<uint64_t> amount =
-        of_samples ? perfdata::parse_lost_samples(record.body, reader.order())
-                   : (lost ? std::optional(lost->lost) : std::nullopt);
-    Loss loss{{}, "ring-full", of_samples ? "samples" : "records", amount};
+    Loss loss = loss_of(record, kind, reader.order());
     loss.time_ns = reader.time_of(record);
-    const std::optional<size_t> event = reader.event_of(record);
+    const std::optional<size_t> event = event_of_loss(record, reader);
     if (!event)
         return out_.lose(loss);
     const auto sample_id =
@@ -206,13 +211,6 @@ std::string nothing_text(const Recording &recording, const RecordingTotals &tota
                : recording.missing(totals);
 }
 
-std::string skipped_text(const Recording &recording, uint64_t bytes)
-{
-    return bytes ? fmt::format("{}: {} bytes hold no record and were skipped", recording.path(),
-                               bytes)
-                 : std::string();
-}
-
 // Returns a warning if the output has only one table, and losses are in the table "losses".
 std::string hidden_losses(const ExportOptions &options, const RowsOut &out)
 {
@@ -230,14 +228,15 @@ void print_counts(const ExportOptions &options, const RowsOut &out, const StackW
     if (is_standard_output(options.output))
         return;
     if (stacks) {
-        to.print("{}: {} stacks of {} samples\n", options.output, stacks->stacks(),
-                 stacks->samples());
+        to.print("{}: {} of {}\n", options.output, counted(stacks->stacks(), "stacks"),
+                 counted(stacks->samples(), "samples"));
         return;
     }
     for (const auto &table : exporter::tables())
         if (const auto count = out.counts().find(&table); count != out.counts().end())
             if (options.driver.empty() || options.driver == table.name)
-                to.print("{}: {} rows of {}\n", options.output, count->second, table.name);
+                to.print("{}: {} of {}\n", options.output, counted(count->second, "rows"),
+                         table.name);
 }
 
 // The writer of the format. If it is a format of stacks, `stacks` points to the same writer,
@@ -315,15 +314,10 @@ std::string nameless_text(const Recording &recording, const Names &names)
         names.kernel_is_hidden() ? " (/proc/kallsyms hides addresses from this user)" : "");
 }
 
-// Returns messages about programs whose symbols are not used, and programs of which only some
-// symbols are used.
+// Returns messages about programs of which only some symbols are used.
 std::vector<std::string> names_texts(const Recording &recording, const Names &names)
 {
     std::vector<std::string> texts;
-    for (const std::string &path : names.changed())
-        texts.push_back(
-            fmt::format("{}: {}: not the build that was recorded; its symbols are not used",
-                        recording.path(), path));
     for (const std::string &path : names.too_large())
         texts.push_back(
             fmt::format("{}: {}: symbols or debug information exceed the limit; names are missing",
@@ -391,11 +385,13 @@ Result<int> run_export(const ExportOptions &options, Output &to)
          {nameless_text(*recording, functions), functions.debuginfod_trouble()})
         if (!remark.empty())
             warn(remark);
+    for (const std::string &warning : functions.changed_warnings(recording->path()))
+        warn(warning);
     std::vector<std::string> troubles = names_texts(*recording, functions);
     troubles.insert(troubles.end(), {names_not_kept(recording->path(), out.threads().dropped()),
                                      nothing_text(*recording, *totals, out), recording->damage(),
                                      out.aux_threads().left_out(recording->path()),
-                                     skipped_text(*recording, skipped)});
+                                     skipped_text(recording->path(), skipped)});
     return say_troubles(troubles);
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/clocks.hpp"
 #include "base/file.hpp"
+#include "base/sentences.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/doctor_host.hpp"
@@ -238,8 +239,8 @@ std::vector<std::string> device_lines(const record::Recorder &recorder, uint64_t
         lines.push_back(opened.text + ": " +
                         counted_text(lost.entries.count(), lost.entries.at_least(), kEntriesLost));
         if (lost.unclear)
-            lines.push_back(fmt::format("{}: {} records or entries lost; use a larger -m",
-                                        opened.text, lost.unclear));
+            lines.push_back(opened.text + ": " +
+                            counted(lost.unclear, "records or entries lost; use a larger -m"));
     }
     return lines;
 }
@@ -252,32 +253,30 @@ void say_losses(const record::Recorder &recorder, const record::RecordOutcome &o
     for (const std::string &line : device_lines(recorder, gaps))
         warn(line);
     if (outcome.notes.lost_records)
-        warn(fmt::format("{} records were lost: the ring was full; use a larger -m",
-                         outcome.notes.lost_records));
+        warn(counted(outcome.notes.lost_records,
+                     "records were lost: the ring was full; use a larger -m"));
     if (outcome.notes.lost_samples)
-        warn(fmt::format(
-            "{} samples were lost before they reached the ring; sample less often (-F, -c)",
-            outcome.notes.lost_samples));
+        warn(counted(outcome.notes.lost_samples,
+                     "samples were lost before they reached the ring; sample less often (-F, -c)"));
+    if (outcome.notes.throttled)
+        warn(counted(outcome.notes.throttled, sentences::kThrottled));
     if (outcome.notes.aux_truncated)
-        warn(
-            fmt::format("AUX data is missing in {} places: its area was full (use a larger -m "
-                        ",AUXPAGES), or the driver lost it",
-                        outcome.notes.aux_truncated));
+        warn(counted(outcome.notes.aux_truncated, sentences::kTruncatedAux));
     // Data was not read in time, or the device dropped it: pmukit report shows which of the two.
     if (gaps)
         warn(fmt::format("AUX data has {} gaps; a larger -m ,AUXPAGES may help", gaps));
     if (outcome.notes.aux_unknown_losses)
-        warn(fmt::format("{} losses of AUX data are of unknown size",
-                         outcome.notes.aux_unknown_losses));
+        warn(counted(outcome.notes.aux_unknown_losses, sentences::kUnknownAux));
 }
 
 void say_outcome(const RecordCommandOptions &options, const record::Recorder &recorder,
                  const record::RecordOutcome &outcome, uint64_t bytes)
 {
     if (!options.quiet)
-        warn(fmt::format("{}: {} bytes: {} samples, {} bytes of AUX data",
+        warn(fmt::format("{}: {} bytes: {}, {}",
                          is_standard_output(options.output) ? "standard output" : options.output,
-                         bytes, outcome.notes.samples, outcome.aux_bytes));
+                         bytes, counted(outcome.notes.samples, "samples"),
+                         counted(outcome.aux_bytes, "bytes of AUX data")));
     if (!options.quiet)
         say_losses(recorder, outcome);
     for (const std::string &pmu : outcome.gone)

@@ -12,7 +12,7 @@
 #include "base/number.hpp"
 #include "cli/record/record_output.hpp"
 #include "console/output.hpp"
-#include "perfdata/destination.hpp"
+#include "perfdata/output/destination.hpp"
 
 namespace pmukit::cli {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/file.hpp"
 #include "console/temp_file.hpp"
-#include "perfdata/destination.hpp"
+#include "perfdata/output/destination.hpp"
 
 namespace pmukit::cli {
 namespace {

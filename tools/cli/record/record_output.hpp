@@ -18,7 +18,7 @@ Result<void> keep_earlier(const std::string &path);
 
 // Call before the new file is created. If the name is a link to a file that is not empty, renames
 // the link to NAME.old, as perf does: otherwise the new recording would replace the linked file.
-// Error: another user could have planted the link (see perfdata/destination.hpp).
+// Error: another user could have planted the link (see perfdata/output/destination.hpp).
 Result<void> keep_link(const std::string &path);
 
 }  // namespace pmukit::cli

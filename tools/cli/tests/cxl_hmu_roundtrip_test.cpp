@@ -209,8 +209,9 @@ TEST_F(Roundtrip, AuxAndSamplesGiveTheSameReport)
     EXPECT_EQ(pmu["unit_bytes"], 4096);
     EXPECT_EQ(pmu["records"], 2);
     EXPECT_EQ(pmu["entries"], 3);
-    EXPECT_EQ(pmu["hot"], nlohmann::json::parse(R"([{"dpa":8192,"accesses":5,"epochs":1},
-                                                    {"dpa":4096,"accesses":4,"epochs":2}])"));
+    EXPECT_EQ(pmu["hot"], nlohmann::json::parse(R"([
+            {"dpa":8192,"accesses":5,"epochs":1,"share":0.5555555555555556,"share_sum":0.5555555555555556},
+            {"dpa":4096,"accesses":4,"epochs":2,"share":0.4444444444444444,"share_sum":1.0}])"));
 }
 
 TEST_F(Roundtrip, EmulatedDeviceIsMarkedSourceModelButTheRealDeviceIsNot)
@@ -285,7 +286,7 @@ TEST_F(Roundtrip, JsonReportCountsResetsInvalidEntriesAndRecordsWithoutUnitSize)
 TEST_F(Roundtrip, ReportCountsUnitsThatDidNotFitTheHotList)
 {
     constexpr uint64_t kPerRecord = 1024;
-    constexpr uint64_t kAll = decode::cxl_hmu::UnitTable::kMostUnits + kPerRecord;
+    constexpr uint64_t kAll = decode::cxl_hmu::HotList::kMostUnits + kPerRecord;
     begin();
     uint64_t offset = 0, sequence = 0;
     for (uint64_t unit = 0; unit < kAll; unit += kPerRecord) {
@@ -386,7 +387,7 @@ TEST_F(Roundtrip, EveryKindOfLossIsReported)
     EXPECT_EQ(json_["aux_truncations"], 1);
     EXPECT_EQ(report(false), kExitGood);
     for (const char *line :
-         {"9 entries were lost", "2 records are missing", "1 times the hot list was full",
+         {"9 entries were lost", "2 records are missing", "1 time the hot list was full",
           "64 bytes of AUX data", "4 samples or records"})
         EXPECT_TRUE(holds(out_, line)) << line << "\n" << out_;
 }
@@ -434,7 +435,9 @@ TEST_F(RoundtripPlaces, JsonHasHostAddressNodeAndTierOfUnits)
                                       {"hpa_bytes", 0x2000},
                                       {"hpa_pieces", 16},
                                       {"node", 1},
-                                      {"tier", 5}}));
+                                      {"tier", 5},
+                                      {"share", 0.5},
+                                      {"share_sum", 0.5}}));
     // The second unit is past the range that the HDM decoder maps.
     EXPECT_EQ(hot[1]["dpa"], 0x9000);
     EXPECT_TRUE(hot[1]["hpa"].is_null());
@@ -449,7 +452,7 @@ TEST_F(RoundtripPlaces, TablesShowHostAddressNodeAndTierOfUnits)
     EXPECT_EQ(report(false, tree_.dir(), "dpa"), kExitGood) << err_;
     EXPECT_TRUE(holds(out_, "0x0000000100004000-0x0000000100005fff      16     1     5")) << out_;
     EXPECT_TRUE(
-        holds(out_, "1 units have no host address; first reason: mem0: no decoder has DPA 0x9000"))
+        holds(out_, "1 unit has no host address; first reason: mem0: no decoder has DPA 0x9000"))
         << out_;
     EXPECT_TRUE(holds(out_, "assumed to be modulo")) << out_;
     EXPECT_EQ(report(false, tree_.dir(), "hpa"), kExitGood) << err_;
@@ -472,8 +475,10 @@ TEST_F(RoundtripPlaces, ByNodeReportSumsTheAccessesOfEachNode)
 TEST_F(RoundtripPlaces, ReportWithoutTopologyHasNoHostAddresses)
 {
     EXPECT_EQ(report(), kExitGood) << err_;
-    EXPECT_EQ(json_["pmus"][0]["hot"][0],
-              (nlohmann::json{{"dpa", 0x2000}, {"accesses", 3}, {"epochs", 1}}));
+    EXPECT_EQ(
+        json_["pmus"][0]["hot"][0],
+        (nlohmann::json{
+            {"dpa", 0x2000}, {"accesses", 3}, {"epochs", 1}, {"share", 0.5}, {"share_sum", 0.5}}));
     EXPECT_FALSE(json_.contains("units_without_hpa"));
     EXPECT_EQ(report(true, std::nullopt, "node"), kExitFailed);
     EXPECT_TRUE(holds(err_, "--cxl-topology")) << err_;

@@ -471,6 +471,10 @@ const Case kCases[] = {
     {"export -i good.data --format csv -o /dev/null", kFailed, "/dev/null: already exists"},
     {"export -i good.data --format jsonl -o folder", kFailed, "folder: Is a directory"},
     {"cut -i good.data -o folder", kFailed, "folder: Is a directory"},
+    // A device
+    {"cut -i good.data -o /dev/urandom", kUsage, "/dev/urandom: is a device"},
+    {"recover -i good.data --write /dev/urandom", kUsage, "/dev/urandom: is a device"},
+    {"report -i nowhere --html /dev/urandom", kUsage, "/dev/urandom: is a device"},
     // A full disk
     {"cut -i good.data -o /dev/full", kFailed, "/dev/full: No space left"},
     {"inject -i good.data -o /dev/full", kFailed, "/dev/full: No space left"},
@@ -514,8 +518,9 @@ TEST_P(ProgramCase, MessageAndStatusAreThoseOfTheTable)
     }
     EXPECT_NE(ended.said.find(expected.says), std::string::npos) << ended.said;
     EXPECT_TRUE(ended.said.starts_with("pmukit: ")) << ended.said;
-    // A usage error is one line.
+    // A usage error is one line, before any result.
     if (expected.status == kUsage) {
+        EXPECT_EQ(ended.out, "");
         EXPECT_EQ(ended.said.find('\n') + 1, ended.said.size()) << ended.said;
     }
 }
@@ -983,8 +988,17 @@ TEST_F(Fifo, CutInjectMergeAndRecoverRejectAFifoAsOutput)
         EXPECT_NE(ended.said.find("fifo: a recording is not written front to back; name a file"),
                   std::string::npos)
             << ended.said;
+        EXPECT_EQ(ended.out, "") << command;
         EXPECT_EQ(arrived_, "") << command;
     }
+}
+
+TEST_F(Program, TopNamesReportForARecordingOfFileLayout)
+{
+    const Fd in(::open(path("good.data").c_str(), O_RDONLY | O_CLOEXEC));
+    const Ended ended = start("top --once -", "", in.get()).wait();
+    EXPECT_EQ(ended.status, kFailed);
+    EXPECT_NE(ended.said.find("use pmukit report -i FILE"), std::string::npos) << ended.said;
 }
 
 // pmukit must write its messages to standard error, not between the lines of the output.

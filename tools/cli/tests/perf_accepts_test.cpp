@@ -12,6 +12,7 @@
 #include "cli/tests/stock_perf.hpp"
 #include "decode/hisi_ptt/hisi_ptt_test_vectors.hpp"
 #include "perfdata/format.hpp"
+#include "perfdata/packer.hpp"
 #include "perfdata/writer.hpp"
 
 namespace pmukit::perfdata {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/counted.hpp"
 #include "base/fd.hpp"
 #include "base/test_folder.hpp"
 #include "cli/commands.hpp"
@@ -178,7 +179,7 @@ inline void expect_same_stats(Stats perfs, const std::string &path, const TestFo
         if (pmu["driver"] == "imc" && perfs.kinds.contains("SAMPLE")) {
             EXPECT_EQ(pmu["samples"], perfs.kinds.at("SAMPLE"));
         }
-    EXPECT_NE(page.find(fmt::format("<p>{} records of ", records)), page.npos);
+    EXPECT_NE(page.find(fmt::format("<p>{} in the file", counted(records, "records"))), page.npos);
 }
 
 }  // namespace pmukit::cli

@@ -23,6 +23,7 @@ struct LiveRow {
     std::string pmu, name;
     uint64_t id = 0;  // machine-readable form of the name
     uint64_t value = 0, more = 0;
+    bool has_value = true;  // false: the hardware has no value; `value` only ranks the row
 };
 
 // A kind of loss or error. It is shown if the count is not 0 or is a lower bound (at_least).

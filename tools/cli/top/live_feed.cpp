@@ -11,6 +11,7 @@
 
 #include "base/file.hpp"
 #include "base/number.hpp"
+#include "base/sentences.hpp"
 #include "cli/drivers.hpp"
 #include "cli/workload.hpp"
 
@@ -36,6 +37,10 @@ public:
         if (got == 0)
             return false;
         const Result<void> fed = recording_.feed(Bytes(chunk.data(), static_cast<size_t>(got)));
+        if (!fed && fed.error().message.find(perfdata::kFileLayoutInPipe) != std::string::npos)
+            return Error{fed.error().code,
+                         "standard input: top reads only the pipe layout of pmukit record -o -; "
+                         "for a file use pmukit report -i FILE"};
         return fed ? Result<bool>(true) : fed.error();
     }
     Result<void> finish() override
@@ -49,10 +54,11 @@ public:
     }
     std::vector<LiveLoss> losses() const override
     {
-        return {{totals_.lost_samples, "samples or records were lost between kernel and recorder"},
-                {totals_.lost_aux_bytes, "bytes of AUX data were lost"},
-                {totals_.aux_truncations, "times AUX data was truncated"},
-                {totals_.aux_unknown_losses, "losses of AUX data are of unknown size"}};
+        return {{totals_.lost_samples, sentences::kLostSamples},
+                {totals_.lost_aux_bytes, sentences::kLostAux},
+                {totals_.aux_truncations, sentences::kTruncatedAux},
+                {totals_.aux_unknown_losses, sentences::kUnknownAux},
+                {totals_.throttled(), sentences::kThrottled}};
     }
     std::optional<std::string> source() const override { return recording_.recording().source(); }
     bool marks_losses() const override { return recording_.recording().marks_losses(); }

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/sentences.hpp"
+
 namespace pmukit::cli {
 namespace {
 
@@ -25,12 +27,12 @@ std::string head_of(const Frame &frame)
     return head;
 }
 
-std::string share_text(const LiveDriver &live, Span span, uint64_t value)
+std::string share_text(const LiveDriver &live, Span span, const LiveRow &row)
 {
     const uint64_t sum = live.sum(span);
-    if (!live.view().has_shares || sum == 0)
+    if (!live.view().has_shares || !row.has_value || sum == 0)
         return "-";
-    return fmt::format("{:.1f}%", 100 * static_cast<double>(value) / static_cast<double>(sum));
+    return fmt::format("{:.1f}%", 100 * static_cast<double>(row.value) / static_cast<double>(sum));
 }
 
 // Returns the width of the longest bar, with which the bar ends before the end of the line. If the
@@ -59,8 +61,9 @@ void add_view(const Frame &frame, const LiveDriver &live, std::vector<std::strin
                                 view.what, view.value, "share", view.more));
     for (size_t i = 0; i < rows.size(); i++)
         lines.push_back(fmt::format("  {:>4}  {:<18}  {:<37}  {:>14}  {:>6}  {:>14}  {}", i + 1,
-                                    rows[i].pmu, rows[i].name, rows[i].value,
-                                    share_text(live, frame.span, rows[i].value), rows[i].more,
+                                    rows[i].pmu, rows[i].name,
+                                    rows[i].has_value ? std::to_string(rows[i].value) : "-",
+                                    share_text(live, frame.span, rows[i]), rows[i].more,
                                     bar(rows[i].value, rows.front().value, bar_width(frame))));
     if (rows.empty())
         lines.emplace_back("  nothing yet");
@@ -91,7 +94,8 @@ ordered_json rows_of(const Frame &frame, const LiveDriver &live)
         rows.push_back({{"pmu", row.pmu},
                         {"name", row.name},
                         {std::string(view.id_key), row.id},
-                        {std::string(view.value_key), row.value},
+                        {std::string(view.value_key),
+                         row.has_value ? ordered_json(row.value) : ordered_json(nullptr)},
                         {std::string(view.more_key), row.more}});
     return rows;
 }
@@ -127,7 +131,9 @@ std::vector<std::string> lines_of(const Frame &frame)
     for (const LiveLoss &loss : losses)
         lines.push_back("  " + counted_text(loss.count, loss.at_least, loss.text));
     if (losses.empty())
-        lines.emplace_back(frame.feed.marks_losses() ? "  nothing lost" : "  no loss is marked");
+        lines.emplace_back(std::string("  ") + (frame.feed.marks_losses()
+                                                    ? sentences::kNothingLost
+                                                    : sentences::kNoLossMarked));
     return lines;
 }
 

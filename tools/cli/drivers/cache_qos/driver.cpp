@@ -110,6 +110,14 @@ void check_resctrl(const Host &host, std::vector<Finding> &findings)
                      use, *at)});
 }
 
+constexpr TermValue kEventValues[] = {{1, "snapshot"}};
+
+// Of cache_qos_aux.
+constexpr Term kTerms[] = {
+    {"event", 0, 0, 7, {}, kEventValues},
+    {"period_ms", 1, 0, 31, "least time between two snapshots"},
+};
+
 }  // namespace
 
 extern const DriverDescription cache_qos_driver;
@@ -118,6 +126,7 @@ constinit const DriverDescription cache_qos_driver = {
     .modules = kModules,
     .counting_pmus = kCountingPmus,
     .recorded = &kRecorded,
+    .terms = kTerms,
     .example_terms = "snapshot",
     .record_clock = CLOCK_MONOTONIC,
     .dump = make_cache_qos_dump,

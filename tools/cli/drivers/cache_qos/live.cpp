@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/saturate.hpp"
+#include "base/sentences.hpp"
 #include "cli/drivers/cache_qos/handlers.hpp"
 #include "cli/drivers/cache_qos/resctrl_tree.hpp"
 #include "decode/cache_qos/cache_qos_decode.hpp"
@@ -187,9 +188,9 @@ public:
             add_to(lost, monitors.lost());
             skipped += monitors.skipped_bytes();
         }
-        return {{lost, "readings were lost"},
-                {skipped, "bytes held no reading and were skipped"},
-                {unreadable_, "trace records could not be read"}};
+        return {{lost, sentences::kLostReadings},
+                {skipped, sentences::kSkippedBytes},
+                {unreadable_, sentences::kUnreadable}};
     }
     void next_interval() override
     {

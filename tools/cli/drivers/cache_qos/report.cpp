@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/saturate.hpp"
+#include "base/sentences.hpp"
 #include "cli/drivers/cache_qos/figures.hpp"
 #include "cli/drivers/cache_qos/handlers.hpp"
 #include "cli/drivers/cache_qos/resctrl_tree.hpp"
@@ -136,19 +137,26 @@ std::string size_text(const cache_qos::Header &header)
     return header.cache_bytes ? fmt::format("{} bytes", header.cache_bytes) : "size unknown";
 }
 
+// resctrl may not state the number of RMIDs.
+std::string rmids_text(const cache_qos::Header &header)
+{
+    return header.rmids ? std::to_string(header.rmids) : "-";
+}
+
 void print_machine(const EventReadings &event, Output &out)
 {
     std::set<std::pair<uint32_t, uint32_t>> monitors;
     for (const auto &[key, series] : event.series.all())
         monitors.insert({key.monitor, key.life});
-    out.print("\n  {} readings of {} monitors\n", event.readings, monitors.size());
+    out.print("\n  {} of {}\n", counted(event.readings, "readings"),
+              counted(monitors.size(), "monitors"));
     for (const auto &[domain, header] : event.headers)
         if (is_of_resctrl(header))
             out.print("  L3 {}: {}, {} RMIDs, read by resctrl\n", domain, size_text(header),
-                      header.rmids);
+                      rmids_text(header));
         else
             out.print("  L3 {}: {}, unit {} bytes, {} RMIDs, registers: {}\n", domain,
-                      size_text(header), header.scale, header.rmids,
+                      size_text(header), header.scale, rmids_text(header),
                       cache_qos::backend_name(header.backend));
 }
 
@@ -177,8 +185,10 @@ void print_series(const EventReadings &event, Output &out)
     for (const auto &[key, series] : event.series.all()) {
         const cache_qos::Summary summary = series.summary();
         const std::optional<double> share = share_of(event, key, series);
-        const auto cell = [valued = series.has_value()](uint64_t value) {
-            return valued ? std::to_string(value) : std::string("-");
+        const auto cell = [&series = series](uint64_t value) {
+            return !series.has_value() ? std::string("-")
+                   : series.is_count() ? megabytes_text(value)
+                                       : std::to_string(value);
         };
         out.print(
             "  {:>7}  {:<7}{}  {:>3}  {:<13}  {:>8}  {:>14}  {:>14}  {:>14}  {:>6}  {:>12}  |{}|"
@@ -192,7 +202,7 @@ void print_series(const EventReadings &event, Output &out)
     }
     out.text(
         "\n  llc_occupancy in bytes, too high by up to bound (lines of an earlier RMID owner); "
-        "others in bytes/s\n");
+        "others in MB/s (10^6 bytes per second)\n");
     if (is_of_resctrl(event))
         out.print("  {}\n", resctrl::kMeaning);
 }
@@ -200,10 +210,10 @@ void print_series(const EventReadings &event, Output &out)
 std::vector<Remark> remarks_of(const EventReadings &event)
 {
     return {
-        {event.lost, "records were dropped; use a larger -m ,AUXPAGES or a longer interval"},
-        {event.missing, "records are missing (sequence gaps)"},
-        {event.duplicates, "records were duplicates, counted once"},
-        {event.skipped_bytes, "bytes held no record and were skipped"},
+        {event.lost, sentences::kLostReadings},
+        {event.missing, sentences::kMissingRecords},
+        {event.duplicates, sentences::kDuplicates},
+        {event.skipped_bytes, sentences::kSkippedBytes},
         {event.not_kept, "readings exceed the memory limit; export has them"},
     };
 }
@@ -266,7 +276,7 @@ void write_domain(JsonWriter &json, const cache_qos::Header &header)
     json.element({{"domain", header.domain},
                   {"cache_bytes", header.cache_bytes},
                   {"scale", header.scale},
-                  {"rmids", header.rmids},
+                  {"rmids", header.rmids ? JsonValue(header.rmids) : JsonValue(nullptr)},
                   {"width", header.width},
                   {"backend", cache_qos::backend_name(header.backend)}});
 }
@@ -312,6 +322,7 @@ public:
             out.print("{}", recording.pmu_name(number));
             if (const auto source = recording.source(number))
                 out.print("  source={}", *source);
+            out.print("\n  {}", event_line(recording, number, terms_of(recording, number)));
             print_machine(event, out);
             if (!event.series.all().empty())
                 print_series(event, out);
@@ -321,10 +332,8 @@ public:
     void write_pmus(const Recording &recording, JsonWriter &pmus) override
     {
         for (const auto &[number, event] : events_) {
-            pmus.begin_element();
-            pmus.members({{"pmu", recording.pmu_name(number)},
-                          {"driver", "cache_qos"},
-                          {"readings", event.readings},
+            begin_pmu(recording, number, "cache_qos", pmus);
+            pmus.members({{"readings", event.readings},
                           {"lost", event.lost},
                           {"missing", event.missing},
                           {"duplicates", event.duplicates},
@@ -359,10 +368,7 @@ public:
     {
         std::vector<std::string> troubles;
         for (const auto &[number, event] : events_)
-            if (event.skipped_bytes)
-                troubles.push_back(fmt::format("{}: {}: {} bytes hold no record and were skipped",
-                                               recording.path(), recording.pmu_name(number),
-                                               event.skipped_bytes));
+            troubles.push_back(skipped_text(where_of(recording, number), event.skipped_bytes));
         return troubles;
     }
 

@@ -27,6 +27,27 @@ Result<std::string> probe_terms(const Host &, const std::string &)
     return std::string();
 }
 
+constexpr TermValue kEpochTypes[] = {{0, "epoch"}, {1, "always on"}};
+constexpr TermValue kAccessTypes[] = {
+    {1, "non-TEE read"}, {2, "non-TEE write"}, {3, "non-TEE read and write"},
+    {4, "all read"},     {5, "all write"},     {6, "all read and write"},
+};
+constexpr TermValue kEpochScales[] = {
+    {1, "100 us"}, {2, "1 ms"}, {3, "10 ms"}, {4, "100 ms"}, {5, "1 s"}};
+
+constexpr Term kTerms[] = {
+    {"epoch_type", 0, 0, 1, {}, kEpochTypes},
+    {"access_type", 0, 2, 9, {}, kAccessTypes},
+    {"epoch_scale", 0, 10, 13, {}, kEpochScales},
+    {"epoch_multiplier", 0, 14, 25, "times epoch_scale"},
+    {"randomized_downsampling", 0, 26, 26},
+    {"downsampling_factor", 0, 27, 42, "accesses per count"},
+    {"hotness_threshold", 1, 0, 31, "counts in an epoch"},
+    {"hotness_granual", 1, 32, 63, "log2 of the unit in bytes"},
+    {"range_base", 2, 0, 31, "in 256 MiB"},
+    {"range_size", 2, 32, 63, "in 256 MiB"},
+};
+
 }  // namespace
 
 extern const DriverDescription cxl_hmu_driver;
@@ -35,6 +56,7 @@ constinit const DriverDescription cxl_hmu_driver = {
     .modules = kModules,
     .counting_pmus = {},
     .recorded = &kRecorded,
+    .terms = kTerms,
     .example_terms =
         "epoch_type=0,access_type=3,hotness_threshold=16,epoch_multiplier=1,epoch_scale=4,hotness_"
         "granual=12",

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/drivers/cxl_hmu/handlers.hpp"
+#include "cli/drivers/cxl_hmu/hot_lists.hpp"
 #include "cli/export/stream.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 
@@ -22,11 +23,6 @@ constexpr FlagLoss kFlagLosses[] = {
     {PMUKIT_CXL_HMU_F_OVERFLOW, "device-overflow"},
     {PMUKIT_CXL_HMU_F_RESET, "device-reset"},
 };
-
-std::optional<uint64_t> known_power(std::optional<unsigned> log2)
-{
-    return log2 && *log2 < 64 ? std::optional(uint64_t{1} << *log2) : std::nullopt;
-}
 
 class StreamRows final : public hmu::Sink {
 public:

@@ -124,8 +124,9 @@ html::Figure units_figure(const FigureHead &head, const HotList &list, size_t to
     };
     const std::vector<HotUnit> hot = list.hottest(top);
     html::Figure figure = figure_of(head, "Hottest ranges");
-    figure.table.columns = {{"rank", true},  {"from"},        {"to"}, {value_name_of(totals), true},
-                            {"share", true}, {"epochs", true}};
+    figure.table.columns = {
+        {"rank", true},  {"from"},      {"to"},          {value_name_of(totals), true},
+        {"share", true}, {"sum", true}, {"epochs", true}};
     if (placer)
         for (const char *name : {"host address", "pieces", "node", "tier"})
             figure.table.columns.push_back({name});
@@ -142,6 +143,7 @@ html::Figure units_figure(const FigureHead &head, const HotList &list, size_t to
                                         fmt::format("{:#018x}", unit.dpa + (unit_bytes - 1)),
                                         std::to_string(weight(unit)),
                                         share_text(weight(unit), all),
+                                        share_text(shown, all),
                                         std::to_string(unit.epochs)};
         if (placer)
             row.insert(row.end(),
@@ -154,9 +156,10 @@ html::Figure units_figure(const FigureHead &head, const HotList &list, size_t to
                                      "", std::to_string(all - shown),
                                      share_text(all - shown, all)});
     figure.table.total = {"", "all", "", std::to_string(all), share_text(all, all)};
-    figure.words = {fmt::format("{} of {} units of {}, by device address.", hot.size(),
-                                list.units(), bytes_text(unit_bytes))};
-    if (std::string text = left_out_text(list.left_out()); !text.empty())
+    figure.words = {fmt::format("{} of {} of {}, by device address; {}.", hot.size(),
+                                counted(list.units(), "units"), bytes_text(unit_bytes),
+                                kShareOfHot)};
+    if (std::string text = left_out_text(list); !text.empty())
         figure.words.push_back(std::move(text));
     figure.picture = std::move(bars);
     return figure;

@@ -16,14 +16,26 @@ bool is_ours(const Stream &stream)
 
 }  // namespace
 
-std::string left_out_text(const decode::cxl_hmu::LeftOut &left_out)
+std::optional<uint64_t> known_power(std::optional<unsigned> log2)
 {
+    return log2 && *log2 < 64 ? std::optional(uint64_t{1} << *log2) : std::nullopt;
+}
+
+std::string left_out_text(const decode::cxl_hmu::HotList &list)
+{
+    const decode::cxl_hmu::LeftOut &left_out = list.left_out();
     if (!left_out.units)
         return {};
+    if (list.totals().always_on)
+        return fmt::format(
+            "more than {} units: {} times a cold unit was dropped, with {} epochs in all; a listed "
+            "unit may lack up to {} epochs",
+            decode::cxl_hmu::HotList::kMostUnits, left_out.units, left_out.epochs,
+            left_out.most_short_epochs);
     return fmt::format(
         "more than {} units: {} times a cold unit was dropped, with {} accesses and {} epochs in "
         "all; a listed unit may lack up to {} accesses and {} epochs",
-        decode::cxl_hmu::UnitTable::kMostUnits, left_out.units, left_out.accesses, left_out.epochs,
+        decode::cxl_hmu::HotList::kMostUnits, left_out.units, left_out.accesses, left_out.epochs,
         left_out.most_short_accesses, left_out.most_short_epochs);
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "decode/cxl_hmu/cxl_hmu_hot.hpp"
@@ -12,17 +13,23 @@
 
 namespace pmukit::cli {
 
+// 2^log2; nullopt: it is unknown, or a record has an invalid value.
+std::optional<uint64_t> known_power(std::optional<unsigned> log2);
 // Returns a warning about units that the list left out because of its limit; an empty text if it
 // left out none.
-std::string left_out_text(const decode::cxl_hmu::LeftOut &left_out);
+std::string left_out_text(const decode::cxl_hmu::HotList &list);
+
+// What the columns "share" and "sum" are parts of.
+constexpr const char *kShareOfHot =
+    "share and sum are parts of what the device reported, which is above hotness_threshold; sum "
+    "is that of the line and the lines above";
 
 class HotLists final : public DriverSink {
 public:
     // on_list: called for the new list of an event, before its first record. most_units: see
     // HotList.
     using OnList = std::function<void(size_t event, decode::cxl_hmu::HotList &list)>;
-    explicit HotLists(OnList on_list = {},
-                      size_t most_units = decode::cxl_hmu::UnitTable::kMostUnits)
+    explicit HotLists(OnList on_list = {}, size_t most_units = decode::cxl_hmu::HotList::kMostUnits)
         : on_list_(std::move(on_list)), most_units_(most_units)
     {
     }

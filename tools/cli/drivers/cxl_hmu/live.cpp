@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/saturate.hpp"
+#include "base/sentences.hpp"
 #include "cli/drivers/cxl_hmu/handlers.hpp"
 #include "decode/cxl_hmu/cxl_hmu_hot.hpp"
 #include "session/per_stream.hpp"
@@ -84,9 +85,9 @@ public:
             const uint64_t bytes = uint64_t{1} << heat.of(span).totals().unit_log2.value_or(0);
             const bool always_on = heat.of(span).totals().always_on;
             for (const HotUnit &unit : heat.of(span).hottest(most))
-                rows.push_back({pmu,
-                                fmt::format("{:#018x}-{:#018x}", unit.dpa, unit.dpa + bytes - 1),
-                                unit.dpa, always_on ? unit.epochs : unit.accesses, unit.epochs});
+                rows.push_back(
+                    {pmu, fmt::format("{:#018x}-{:#018x}", unit.dpa, unit.dpa + bytes - 1),
+                     unit.dpa, always_on ? unit.epochs : unit.accesses, unit.epochs, !always_on});
         }
         std::ranges::stable_sort(rows, std::greater(), &LiveRow::value);
         rows.resize(most ? std::min(rows.size(), most) : rows.size());
@@ -112,13 +113,13 @@ public:
             sum.without_unit += totals.without_unit;
             left_out += heat.of(Span::kAll).left_out().units;
         }
-        return {{sum.lost, "entries of hot lists were lost in the driver"},
-                {sum.sequence_gaps, "records of hot lists are missing (sequence gaps)"},
-                {sum.overflows, "times a hot list was full and the device may have dropped units"},
-                {sum.without_unit, "records have no unit size and were skipped"},
-                {sum.skipped_bytes, "bytes held no record and were skipped"},
-                {left_out, "times a cold unit was dropped (limit of units)"},
-                {unreadable_, "trace records could not be read"}};
+        return {{sum.lost, sentences::kLostEntries},
+                {sum.sequence_gaps, sentences::kMissingRecords},
+                {sum.overflows, sentences::kListFull},
+                {sum.without_unit, sentences::kWithoutUnit},
+                {sum.skipped_bytes, sentences::kSkippedBytes},
+                {left_out, sentences::kUnitsLeftOut},
+                {unreadable_, sentences::kUnreadable}};
     }
     void next_interval() override
     {

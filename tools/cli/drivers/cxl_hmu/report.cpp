@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/saturate.hpp"
+#include "base/sentences.hpp"
 #include "cli/drivers/cxl_hmu/figures.hpp"
 #include "cli/drivers/cxl_hmu/handlers.hpp"
 #include "cli/drivers/cxl_hmu/hot_lists.hpp"
@@ -29,6 +30,17 @@ constexpr size_t kStripWidth = 64;
 uint64_t power(std::optional<unsigned> log2)
 {
     return log2 ? uint64_t{1} << *log2 : 0;
+}
+
+// In always-on mode the device counts no accesses; nullopt then.
+std::optional<uint64_t> accesses_of(const HotTotals &totals, uint64_t accesses)
+{
+    return totals.always_on && accesses == 0 ? std::nullopt : std::optional(accesses);
+}
+
+std::optional<uint64_t> accesses_of(const HotPlace &place)
+{
+    return place.has_accesses ? std::optional(place.accesses) : std::nullopt;
 }
 
 // Text output
@@ -80,43 +92,45 @@ void print_table(const std::string &pmu, const HotList &list, size_t top, const 
     const uint64_t all = std::max<uint64_t>(1, totals.always_on ? totals.entries : totals.accesses);
     const uint64_t hottest = std::max<uint64_t>(1, weight(hot.front()));
 
-    out.print("\n  {:>5}  {:<37}  {:>12}  {:>6}  {:>7}", "rank", "DPA range", "accesses", "share",
-              "epochs");
+    out.print("\n  {:>5}  {:<37}  {:>12}  {:>6}  {:>6}  {:>7}", "rank", "DPA range", "accesses",
+              "share", "sum", "epochs");
     if (placer)
         out.print("  {:<37}  {:>6}  {:>4}  {:>4}", "HPA range", "pieces", "node", "tier");
     out.text("\n");
+    uint64_t sum = 0;
     for (size_t i = 0; i < hot.size(); i++) {
         const HotUnit &unit = hot[i];
-        double share = static_cast<double>(weight(unit)) / static_cast<double>(all);
+        add_to(sum, weight(unit));
         double bar = static_cast<double>(weight(unit)) / static_cast<double>(hottest) * kBarWidth;
-        out.print("  {:>5}  {:#018x}-{:#018x}  {:>12}  {:>5.1f}%  {:>7}{}  {}\n", i + 1, unit.dpa,
-                  unit.dpa + (unit_bytes - 1),
-                  totals.always_on ? "-" : std::to_string(unit.accesses), share * 100, unit.epochs,
+        out.print("  {:>5}  {:#018x}-{:#018x}  {:>12}  {:>6}  {:>6}  {:>7}{}  {}\n", i + 1,
+                  unit.dpa, unit.dpa + (unit_bytes - 1),
+                  or_dash(accesses_of(totals, unit.accesses)), share_text(weight(unit), all),
+                  share_text(sum, all), unit.epochs,
                   placer ? place_columns(placer->place(pmu, unit.dpa, unit_bytes)) : "",
                   std::string(static_cast<size_t>(std::lround(bar)), '#'));
     }
     if (hot.size() < list.units())
-        out.print("  {:>5}  {} more units; --top 0 shows all\n", "...", list.units() - hot.size());
+        out.print("  {:>5}  {}\n", "...",
+                  counted(list.units() - hot.size(), "more units; --top 0 shows all"));
+    out.print("  {}\n", kShareOfHot);
 }
 
 // Lines about losses, with advice. Each begins with a count.
 std::vector<Remark> remarks_of(const HotTotals &totals)
 {
     return {
-        {totals.lost, "entries were lost in the driver; record with a larger -m"},
+        {totals.lost, sentences::kLostEntries},
         {totals.truncated, "records follow a driver loss"},
-        {totals.sequence_gaps, "records are missing (sequence gaps)"},
-        {totals.overflows,
-         "times the hot list was full and the device may have dropped units; raise "
-         "hotness_threshold"},
+        {totals.sequence_gaps, sentences::kMissingRecords},
+        {totals.overflows, sentences::kListFull},
         {totals.resets, "times the device lost its configuration, or could not be enabled"},
         {totals.saturated,
          "counts are the largest the counter can hold; raise downsampling_factor or shorten the "
          "epoch"},
-        {totals.duplicates, "records were duplicates, counted once"},
+        {totals.duplicates, sentences::kDuplicates},
         {totals.invalid, "entries had an invalid address and were skipped"},
-        {totals.without_unit, "records have no unit size and were skipped; give --unit-bytes"},
-        {totals.skipped_bytes, "bytes held no record and were skipped"},
+        {totals.without_unit, sentences::kWithoutUnit},
+        {totals.skipped_bytes, sentences::kSkippedBytes},
     };
 }
 
@@ -128,7 +142,7 @@ void print_remarks(size_t event, const HotList &list, const Verdict &verdict, Ou
     for (const Remark &remark : remarks)
         if (remark.count)
             out.print("  {}\n", counted_text(remark.count, remark.at_least, remark.text));
-    if (const std::string text = left_out_text(list.left_out()); !text.empty())
+    if (const std::string text = left_out_text(list); !text.empty())
         out.print("  {}\n", text);
     if (totals.always_on)
         out.text(
@@ -136,19 +150,30 @@ void print_remarks(size_t event, const HotList &list, const Verdict &verdict, Ou
             "seen\n");
 }
 
-void print_pmu(size_t event, const std::string &pmu, const std::optional<std::string> &source,
-               const HotList &list, const ReportOptions &options, const Placer *placer,
-               const Verdict &verdict, Output &out)
+std::string accesses_text(const HotTotals &totals, std::optional<uint64_t> duration_ns)
+{
+    if (totals.always_on)
+        return "accesses not counted";
+    const std::string rate = rate_text(totals.accesses, duration_ns, "accesses");
+    return counted(totals.accesses, "accesses") + (rate.empty() ? "" : " (" + rate + ")");
+}
+
+void print_pmu(const Recording &recording, size_t event, const HotList &list,
+               const ReportOptions &options, const Placer *placer, const Verdict &verdict,
+               Output &out)
 {
     const HotTotals &totals = list.totals();
+    const std::string pmu = recording.pmu_name(event);
     out.print("{}", pmu);
     if (totals.unit_log2)
         out.print("  unit {}  downsampling {}", bytes_text(power(totals.unit_log2)),
                   power(totals.downsampling_log2));
-    if (source)
+    if (const std::optional<std::string> source = recording.source(event))
         out.print("  source={}", *source);
-    out.print("\n  {} records, {} entries, {} units, {} accesses\n", totals.records, totals.entries,
-              list.units(), totals.accesses);
+    out.print("\n  {}\n  {}, {}, {}, {}\n",
+              event_line(recording, event, terms_of(recording, event)),
+              counted(totals.records, "records"), counted(totals.entries, "entries"),
+              counted(list.units(), "units"), accesses_text(totals, recording.duration_ns()));
     if (list.units() && options.by == "dpa") {
         print_table(pmu, list, options.top, placer, out);
         print_strip(list, out);
@@ -183,7 +208,7 @@ void print_places(const std::vector<HotPlace> &hot, size_t top, Output &out)
                      : static_cast<double>(place.epochs) / static_cast<double>(epochs);
         out.print("  {:>5}  {:<37}  {:>4}  {:>4}  {:>7}  {:>12}  {:>5.1f}%  {:>7}\n", i + 1,
                   range_or_dash(place.at.hpa), or_dash(place.at.node), or_dash(place.at.tier),
-                  place.units, place.accesses, share * 100, place.epochs);
+                  place.units, or_dash(accesses_of(place)), share * 100, place.epochs);
     }
     if (top && hot.size() > top)
         out.print("  {:>5}  {} more places; --top 0 shows all\n", "...", hot.size() - top);
@@ -196,22 +221,24 @@ void print_placement(const Recording &recording, const std::map<size_t, HotList>
     if (const std::vector<HotPlace> hot = heat.hottest(); !hot.empty() && options.by != "dpa")
         print_places(hot, options.top, out);
     if (heat.lost_units())
-        out.print("{} units have no host address; first reason: {}\n", heat.lost_units(),
-                  heat.first_reason());
+        out.print("{}; first reason: {}\n",
+                  counted(heat.lost_units(), "units have no host address"), heat.first_reason());
     for (const std::string &assumption : placer.assumptions())
         out.print("{}\n", assumption);
 }
 
 // JSON output
 
-void write_left_out(JsonWriter &report, const decode::cxl_hmu::LeftOut &left_out)
+void write_left_out(JsonWriter &report, const HotList &list)
 {
+    const decode::cxl_hmu::LeftOut &left_out = list.left_out();
     report.begin("left_out", JsonWriter::kObject);
-    report.members({{"units", left_out.units},
-                    {"accesses", left_out.accesses},
-                    {"epochs", left_out.epochs},
-                    {"most_short_accesses", left_out.most_short_accesses},
-                    {"most_short_epochs", left_out.most_short_epochs}});
+    report.members(
+        {{"units", left_out.units},
+         {"accesses", accesses_of(list.totals(), left_out.accesses)},
+         {"epochs", left_out.epochs},
+         {"most_short_accesses", accesses_of(list.totals(), left_out.most_short_accesses)},
+         {"most_short_epochs", left_out.most_short_epochs}});
     report.end();
 }
 
@@ -234,7 +261,7 @@ void write_place(JsonWriter &report, const HotPlace &place, bool by_node)
     else
         write_placement(report, place.at);
     report.members(
-        {{"units", place.units}, {"accesses", place.accesses}, {"epochs", place.epochs}});
+        {{"units", place.units}, {"accesses", accesses_of(place)}, {"epochs", place.epochs}});
     report.end();
 }
 
@@ -252,18 +279,16 @@ void write_places(JsonWriter &report, const PlaceHeat &heat, const ReportOptions
     report.end();
 }
 
-void write_totals(JsonWriter &report, const std::string &pmu, const HotList &list)
+void write_totals(JsonWriter &report, const HotList &list)
 {
     const HotTotals &totals = list.totals();
-    report.members({{"pmu", pmu},
-                    {"driver", "cxl_hmu"},
-                    {"unit_bytes", power(totals.unit_log2)},
-                    {"downsampling", power(totals.downsampling_log2)},
+    report.members({{"unit_bytes", known_power(totals.unit_log2)},
+                    {"downsampling", known_power(totals.downsampling_log2)},
                     {"always_on", totals.always_on},
                     {"records", totals.records},
                     {"entries", totals.entries},
                     {"units", list.units()},
-                    {"accesses", totals.accesses},
+                    {"accesses", accesses_of(totals, totals.accesses)},
                     {"lost", totals.lost},
                     {"truncated", totals.truncated},
                     {"overflows", totals.overflows},
@@ -274,16 +299,25 @@ void write_totals(JsonWriter &report, const std::string &pmu, const HotList &lis
                     {"invalid", totals.invalid},
                     {"without_unit", totals.without_unit},
                     {"skipped_bytes", totals.skipped_bytes}});
-    write_left_out(report, list.left_out());
+    write_left_out(report, list);
 }
 
 void write_hot(JsonWriter &report, const std::string &pmu, const HotList &list, size_t top,
                const Placer *placer)
 {
+    const HotTotals &totals = list.totals();
+    const uint64_t all = totals.always_on ? totals.entries : totals.accesses;
+    uint64_t sum = 0;
     report.begin("hot", JsonWriter::kArray);
     for (const HotUnit &unit : list.hottest(top)) {
+        const uint64_t weight = totals.always_on ? unit.epochs : unit.accesses;
+        add_to(sum, weight);
         report.begin_element();
-        report.members({{"dpa", unit.dpa}, {"accesses", unit.accesses}, {"epochs", unit.epochs}});
+        report.members({{"dpa", unit.dpa},
+                        {"accesses", accesses_of(totals, unit.accesses)},
+                        {"epochs", unit.epochs},
+                        {"share", part_of(weight, all)},
+                        {"share_sum", part_of(sum, all)}});
         if (placer)
             write_placement(report, placer->place(pmu, unit.dpa, power(list.totals().unit_log2)));
         report.end();
@@ -350,8 +384,7 @@ public:
     void print(const Recording &recording, const Verdict &verdict, Output &out) override
     {
         for (const auto &[event, list] : lists_)
-            print_pmu(event, recording.pmu_name(event), recording.source(event), list, options_,
-                      placer(), verdict, out);
+            print_pmu(recording, event, list, options_, placer(), verdict, out);
         if (placer_)
             print_placement(recording, lists_, options_, *placer_, out);
     }
@@ -359,8 +392,8 @@ public:
     {
         for (const auto &[event, list] : lists_) {
             const std::string pmu = recording.pmu_name(event);
-            pmus.begin_element();
-            write_totals(pmus, pmu, list);
+            begin_pmu(recording, event, "cxl_hmu", pmus);
+            write_totals(pmus, list);
             write_hot(pmus, pmu, list, options_.top, placer());
             end_pmu(recording, event, pmus);
         }
@@ -454,13 +487,9 @@ std::vector<std::string> CxlHmuReport::troubles(const Recording &recording) cons
     for (const auto &[event, list] : lists_) {
         const HotTotals &hot = list.totals();
         if (hot.without_unit)
-            troubles.push_back(
-                fmt::format("{}: {}: {} records have no unit size; give --unit-bytes",
-                            recording.path(), recording.pmu_name(event), hot.without_unit));
-        if (hot.skipped_bytes)
-            troubles.push_back(fmt::format("{}: {}: {} bytes hold no record and were skipped",
-                                           recording.path(), recording.pmu_name(event),
-                                           hot.skipped_bytes));
+            troubles.push_back(fmt::format("{}: {}", where_of(recording, event),
+                                           counted(hot.without_unit, sentences::kWithoutUnit)));
+        troubles.push_back(skipped_text(where_of(recording, event), hot.skipped_bytes));
     }
     return troubles;
 }

@@ -75,6 +75,20 @@ Result<std::string> probe_terms(const Host &host, const std::string &pmu)
     return fmt::format("filter={},type=1,direction=1,format=1", ports.front());
 }
 
+constexpr TermValue kDirections[] = {{0, "inbound; only in format 0"},
+                                     {1, "outbound"},
+                                     {2, "inbound with completions B; in format 0 also outbound"},
+                                     {3, "inbound completions A; in format 0 also outbound"}};
+constexpr TermValue kTypes[] = {{1, "posted"}, {2, "non-posted"}, {4, "completions"}};
+constexpr TermValue kFormats[] = {{0, "4DW"}, {1, "8DW"}};
+
+constexpr Term kTerms[] = {
+    {"filter", 0, 0, 19, {}, {}, true},
+    {"direction", 0, 20, 23, {}, kDirections},
+    {"type", 0, 24, 31, "sum of 1 posted, 2 non-posted, 4 completions", kTypes},
+    {"format", 0, 32, 35, {}, kFormats},
+};
+
 }  // namespace
 
 extern const DriverDescription hisi_ptt_driver;
@@ -83,6 +97,7 @@ constinit const DriverDescription hisi_ptt_driver = {
     .modules = kModules,
     .counting_pmus = {},
     .recorded = &kRecorded,
+    .terms = kTerms,
     .example_terms = "filter=0000:00:10.0,type=1,direction=1,format=1",
     .record_clock = std::nullopt,
     .dump = make_hisi_ptt_dump,

@@ -51,7 +51,7 @@ std::string bucket_text(const ptt::Histogram::Bucket &bucket)
 html::Figure latency_figure(const FigureHead &head, const ptt::Traffic &traffic)
 {
     const ptt::Histogram &latency = traffic.latency();
-    const ptt::LatencyTotals &totals = traffic.matcher().totals();
+    const ptt::LatencyTotals &totals = traffic.latency_totals();
     const std::vector<ptt::Histogram::Bucket> buckets = latency.buckets();
     uint64_t most = 0;
     for (const ptt::Histogram::Bucket &bucket : buckets)
@@ -64,8 +64,7 @@ html::Figure latency_figure(const FigureHead &head, const ptt::Traffic &traffic)
                     latency.quantile(0.99), latency.max()),
         fmt::format("{} non-posted requests, {} answered, {} outstanding; {} completions without a "
                     "request.",
-                    totals.requests, totals.answered, traffic.matcher().outstanding(),
-                    totals.unmatched)};
+                    totals.requests, totals.answered, traffic.outstanding(), totals.unmatched)};
     if (traffic.packets_of(ptt::Format::k4dw))
         figure.words.push_back(
             "Stamps of 4DW have 11 bits: a latency of 2048 ticks or more shows as less.");
@@ -87,13 +86,15 @@ html::Figure latency_figure(const FigureHead &head, const ptt::Traffic &traffic)
     return figure;
 }
 
-std::vector<std::string> row_of(size_t rank, const ptt::RequesterTraffic &one, uint64_t all)
+std::vector<std::string> row_of(size_t rank, const ptt::RequesterTraffic &one, uint64_t sum,
+                                uint64_t all)
 {
     const bool answered = one.latency.requests != 0;
     return {std::to_string(rank),
             ptt::bdf_text(one.id),
             std::to_string(one.tlps()),
             share_text(one.tlps(), all),
+            share_text(sum, all),
             std::to_string(one.posted.tlps),
             std::to_string(one.non_posted.tlps),
             std::to_string(one.completions.tlps),
@@ -109,11 +110,10 @@ html::Figure requesters_figure(const FigureHead &head, const ptt::Traffic &traff
     const size_t shown = top ? std::min(top, all.size()) : all.size();
     html::Figure figure = figure_of(head, "Requesters");
     figure.words = {fmt::format("{} of {} requesters, by TLPs.", shown, all.size())};
-    figure.table.columns = {{"rank", true},        {"requester"},
-                            {"TLPs", true},        {"share", true},
-                            {"posted", true},      {"non-posted", true},
-                            {"completions", true}, {"bytes of payload", true},
-                            {"mean ticks", true},  {"max ticks", true}};
+    figure.table.columns = {{"rank", true},       {"requester"},         {"TLPs", true},
+                            {"share", true},      {"sum", true},         {"posted", true},
+                            {"non-posted", true}, {"completions", true}, {"bytes of payload", true},
+                            {"mean ticks", true}, {"max ticks", true}};
     html::Bars bars;
     uint64_t counted = 0;
     for (size_t i = 0; i < shown; i++) {
@@ -123,7 +123,7 @@ html::Figure requesters_figure(const FigureHead &head, const ptt::Traffic &traff
             {ptt::bdf_text(one.id),
              fmt::format("{} TLPs  {}", one.tlps(), share_text(one.tlps(), traffic.packets())),
              part_of(one.tlps(), all.front()->tlps())});
-        figure.table.rows.push_back(row_of(i + 1, one, traffic.packets()));
+        figure.table.rows.push_back(row_of(i + 1, one, counted, traffic.packets()));
     }
     if (counted < traffic.packets())
         figure.table.rows.push_back({"", "others", std::to_string(traffic.packets() - counted),

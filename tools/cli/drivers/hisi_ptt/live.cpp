@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/saturate.hpp"
+#include "base/sentences.hpp"
 #include "cli/drivers/hisi_ptt/handlers.hpp"
 #include "cli/drivers/hisi_ptt/layout.hpp"
 #include "decode/hisi_ptt/hisi_ptt_record.hpp"
@@ -179,12 +180,12 @@ public:
             unknown += link.unknown();
         }
         return {{entries, "trace entries lost before the AUX area or the ring", at_least},
-                {missing, "records of a trace are missing (sequence gaps)"},
+                {missing, sentences::kMissingRecords},
                 {overruns, "times the device overwrote unread data"},
                 {cuts, "times trace data was lost"},
                 {unknown, "TLPs are of no known type and have no requester"},
                 {skipped_bytes, "bytes held no trace entry and were skipped"},
-                {skipped, "records could not be read"}};
+                {skipped, sentences::kUnreadable}};
     }
     void next_interval() override
     {

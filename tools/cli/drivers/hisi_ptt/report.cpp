@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/saturate.hpp"
+#include "base/sentences.hpp"
 #include "cli/drivers.hpp"
 #include "cli/drivers/hisi_ptt/figures.hpp"
 #include "cli/drivers/hisi_ptt/handlers.hpp"
@@ -90,6 +91,11 @@ struct EventTraffic {
     uint64_t aux_unknown_losses = 0;
 };
 
+// Memory of a new event, and of a new stream: ptt::Traffic, ptt::StreamDecoder and
+// ptt::RecordAccount have hidden members.
+constexpr size_t kEventBytes = sizeof(EventTraffic) + 5120 + kNodeBytes;
+constexpr size_t kStreamBytes = sizeof(Stream) + 512 + kNodeBytes;
+
 // Sums over all CPUs and the AUX data.
 struct AccountTotals {
     uint64_t records = 0, lost = 0, missing = 0, duplicates = 0, overruns = 0, resets = 0;
@@ -117,14 +123,9 @@ AccountTotals totals_of(const EventTraffic &event)
 
 // Text output
 
-double share_of(uint64_t part, uint64_t all)
-{
-    return all ? static_cast<double>(part) / static_cast<double>(all) : 0;
-}
-
 std::string bar(uint64_t part, uint64_t largest)
 {
-    const double width = share_of(part, largest) * kBarWidth;
+    const double width = part_of(part, largest) * kBarWidth;
     return std::string(static_cast<size_t>(std::lround(width)), '#');
 }
 
@@ -137,14 +138,14 @@ void print_types(const Traffic &traffic, Output &out)
         const TlpCount &count = traffic.of(type);
         if (count.tlps)
             out.print("  {:<8}  {:>12}  {:>5.1f}%  {:>15}  {:>15}\n", name_of(type), count.tlps,
-                      share_of(count.tlps, traffic.packets()) * 100, count.bytes, count.requested);
+                      part_of(count.tlps, traffic.packets()) * 100, count.bytes, count.requested);
     }
 }
 
 void print_more(size_t shown, size_t all, const char *what, Output &out)
 {
     if (shown < all)
-        out.print("  {:>5}  {} more {}; --top 0 shows all\n", "...", all - shown, what);
+        out.print("  {:>5}  {}; --top 0 shows all\n", "...", counted(all - shown, what));
 }
 
 size_t shown_of(size_t all, size_t top)
@@ -156,23 +157,27 @@ void print_requesters(const Traffic &traffic, size_t top, Output &out)
 {
     const std::vector<const ptt::RequesterTraffic *> all = traffic.requesters();
     const size_t shown = shown_of(all.size(), top);
-    out.print("\n  {:>5}  {:<9}  {:>12}  {:>6}  {:>12}  {:>12}  {:>12}  {:>15}  {:>12}  {:>12}\n",
-              "rank", "requester", "TLPs", "share", "posted", "non-posted", "completions", "bytes",
-              "mean latency", "max latency");
+    out.print(
+        "\n  {:>5}  {:<9}  {:>12}  {:>6}  {:>6}  {:>12}  {:>12}  {:>12}  {:>15}  {:>12}  {:>12}\n",
+        "rank", "requester", "TLPs", "share", "sum", "posted", "non-posted", "completions", "bytes",
+        "mean latency", "max latency");
+    uint64_t sum = 0;
     for (size_t i = 0; i < shown; i++) {
         const ptt::RequesterTraffic &one = *all[i];
+        add_to(sum, one.tlps());
         out.print(
-            "  {:>5}  {:<9}  {:>12}  {:>5.1f}%  {:>12}  {:>12}  {:>12}  {:>15}  {:>12}  "
+            "  {:>5}  {:<9}  {:>12}  {:>6}  {:>6}  {:>12}  {:>12}  {:>12}  {:>15}  {:>12}  "
             "{:>12}\n",
-            i + 1, ptt::bdf_text(one.id), one.tlps(), share_of(one.tlps(), traffic.packets()) * 100,
-            one.posted.tlps, one.non_posted.tlps, one.completions.tlps, one.bytes(),
+            i + 1, ptt::bdf_text(one.id), one.tlps(), share_text(one.tlps(), traffic.packets()),
+            share_text(sum, traffic.packets()), one.posted.tlps, one.non_posted.tlps,
+            one.completions.tlps, one.bytes(),
             one.latency.requests ? fmt::format("{:.1f}", one.latency.mean()) : "-",
             one.latency.requests ? std::to_string(one.latency.max) : "-");
     }
-    print_more(shown, all.size(), "requesters", out);
+    print_more(shown, all.size(), "more requesters", out);
     if (traffic.other_requesters().tlps())
-        out.print("  {:>5}  {} TLPs of further requesters\n", "...",
-                  traffic.other_requesters().tlps());
+        out.print("  {:>5}  {}\n", "...",
+                  counted(traffic.other_requesters().tlps(), "TLPs of further requesters"));
 }
 
 void print_ranges(const Traffic &traffic, size_t top, Output &out)
@@ -189,9 +194,10 @@ void print_ranges(const Traffic &traffic, size_t top, Output &out)
                   one.address, one.address + (traffic.range_bytes() - 1), one.tlps(),
                   one.reads.tlps, one.reads.requested, one.writes.tlps, one.writes.bytes);
     }
-    print_more(shown, all.size(), "ranges", out);
+    print_more(shown, all.size(), "more ranges", out);
     if (traffic.elsewhere().tlps)
-        out.print("  {:>5}  {} TLPs at further addresses\n", "...", traffic.elsewhere().tlps);
+        out.print("  {:>5}  {}\n", "...",
+                  counted(traffic.elsewhere().tlps, "TLPs at further addresses"));
 }
 
 void print_time(const ptt::TimeStrip &time, Output &out)
@@ -203,7 +209,7 @@ void print_time(const ptt::TimeStrip &time, Output &out)
     std::string strip;
     for (size_t i = 0; i < time.columns(); i++) {
         // A column with any TLP is never blank.
-        const double shade = share_of(time.tlps(i), most) * static_cast<double>(kShades.size() - 1);
+        const double shade = part_of(time.tlps(i), most) * static_cast<double>(kShades.size() - 1);
         const auto index = static_cast<size_t>(std::lround(shade));
         strip += kShades[time.tlps(i) ? std::max<size_t>(1, index) : 0];
     }
@@ -222,7 +228,7 @@ void print_histogram(const char *title, const ptt::Histogram &histogram, Output 
     for (const ptt::Histogram::Bucket &bucket : buckets)
         out.print("  {:>8} {:<10}  {:>12}  {:>5.1f}%  {}\n", bucket.first,
                   bucket.last == bucket.first ? "" : fmt::format(".. {}", bucket.last),
-                  bucket.count, share_of(bucket.count, histogram.count()) * 100,
+                  bucket.count, part_of(bucket.count, histogram.count()) * 100,
                   bar(bucket.count, most));
 }
 
@@ -240,19 +246,18 @@ void print_alignment(const Traffic &traffic, Output &out)
         if (traffic.aligned(i))
             out.print("  {:>8} {:<10}  {:>12}  {:>5.1f}%  {}\n", uint64_t{1} << i,
                       i == Traffic::kMaxAlignmentLog2 ? "and more" : "", traffic.aligned(i),
-                      share_of(traffic.aligned(i), all) * 100, bar(traffic.aligned(i), most));
+                      part_of(traffic.aligned(i), all) * 100, bar(traffic.aligned(i), most));
 }
 
 void print_latency(const Traffic &traffic, Output &out)
 {
-    const ptt::LatencyTotals &totals = traffic.matcher().totals();
+    const ptt::LatencyTotals &totals = traffic.latency_totals();
     const ptt::Histogram &latency = traffic.latency();
     if (!totals.requests && !totals.unmatched)
         return;
-    out.print(
-        "\n  {} non-posted requests, {} answered, {} outstanding; {} completions without a "
-        "request\n",
-        totals.requests, totals.answered, traffic.matcher().outstanding(), totals.unmatched);
+    out.print("\n  {}, {} answered, {} outstanding; {}\n",
+              counted(totals.requests, "non-posted requests"), totals.answered,
+              traffic.outstanding(), counted(totals.unmatched, "completions without a request"));
     if (latency.count())
         out.print("  latency, ticks: min {}  mean {:.1f}  median {}  90% {}  99% {}  max {}\n",
                   latency.min(), latency.mean(), latency.quantile(0.5), latency.quantile(0.9),
@@ -272,10 +277,10 @@ std::vector<Remark> losses_of(const EventTraffic &event)
         {event.aux_unknown_losses, "losses of unknown size are marked"},
         {account.overruns,
          "times the device overwrote unread data, amount unknown; trace fewer types or ports"},
-        {account.missing, "records are missing (sequence gaps)"},
+        {account.missing, sentences::kMissingRecords},
         {account.resets, "times the device lost its configuration while recording"},
         {traffic.losses(), "times data was lost; requests outstanding then are not counted"},
-        {traffic.skipped_bytes(), "bytes held no entry and were skipped"},
+        {traffic.skipped_bytes(), sentences::kSkippedEntries},
         {event.bad_records, "samples held no record and were skipped"},
     };
 }
@@ -284,10 +289,10 @@ void print_remarks(size_t index, const EventTraffic &event, const Verdict &verdi
 {
     const Traffic &traffic = event.traffic;
     const AccountTotals account = totals_of(event);
-    const ptt::LatencyTotals &latency = traffic.matcher().totals();
+    const ptt::LatencyTotals &latency = traffic.latency_totals();
     const std::vector<Remark> losses = losses_of(event);
     const Remark others[] = {
-        {account.duplicates, "records were duplicates, counted once"},
+        {account.duplicates, sentences::kDuplicates},
         {account.filter_gone, "times the traced function was removed and the event ended"},
         {latency.failed, "requests were answered with an error"},
         {latency.reused, "requests had their tag reused before completion"},
@@ -317,8 +322,11 @@ void print_event(const Recording &recording, size_t index, const EventTraffic &e
         all.requested += traffic.of(static_cast<ptt::TlpType>(i)).requested;
     }
     const ptt::TimeStrip &time = traffic.time();
-    out.print("\n  {} TLPs, {} bytes of payload, {} bytes asked for, {} ticks\n", traffic.packets(),
-              all.bytes, all.requested, time.last() - time.first());
+    const std::string rate = rate_text(all.bytes, recording.duration_ns(), "B");
+    out.print("\n  {}\n  {}, {}{}, {}, {}\n", event_line(recording, index, ""),
+              counted(traffic.packets(), "TLPs"), counted(all.bytes, "bytes of payload"),
+              rate.empty() ? "" : " (" + rate + ")", counted(all.requested, "bytes asked for"),
+              counted(time.last() - time.first(), "ticks"));
     if (traffic.packets()) {
         print_types(traffic, out);
         print_requesters(traffic, options.top, out);
@@ -363,20 +371,31 @@ void write_classes(JsonWriter &json, const Traffic &traffic)
     json.end();
 }
 
+// A value that does not exist without a request that was answered: null in JSON.
+template <typename Value>
+std::optional<Value> if_any(uint64_t requests, Value value)
+{
+    return requests ? std::optional(value) : std::nullopt;
+}
+
 void write_requesters(JsonWriter &json, const Traffic &traffic, size_t top)
 {
     json.begin("requesters", JsonWriter::kArray);
     const std::vector<const ptt::RequesterTraffic *> all = traffic.requesters();
+    uint64_t sum = 0;
     for (size_t i = 0; i < shown_of(all.size(), top); i++) {
         const ptt::RequesterTraffic &one = *all[i];
+        add_to(sum, one.tlps());
         json.begin_element();
-        json.member("requester", ptt::bdf_text(one.id));
+        json.members({{"requester", ptt::bdf_text(one.id)},
+                      {"share", part_of(one.tlps(), traffic.packets())},
+                      {"share_sum", part_of(sum, traffic.packets())}});
         write_count(json, "posted", one.posted);
         write_count(json, "non_posted", one.non_posted);
         write_count(json, "completions", one.completions);
         json.members({{"answered", one.latency.requests},
-                      {"latency_mean", one.latency.mean()},
-                      {"latency_max", one.latency.max}});
+                      {"latency_mean", if_any(one.latency.requests, one.latency.mean())},
+                      {"latency_max", if_any(one.latency.requests, one.latency.max)}});
         json.end();
     }
     json.end();
@@ -427,23 +446,23 @@ void write_alignment(JsonWriter &json, const Traffic &traffic)
 
 void write_latency(JsonWriter &json, const Traffic &traffic)
 {
-    const ptt::LatencyTotals &totals = traffic.matcher().totals();
+    const ptt::LatencyTotals &totals = traffic.latency_totals();
     const ptt::Histogram &latency = traffic.latency();
     json.begin("latency", JsonWriter::kObject);
     json.members({{"requests", totals.requests},
                   {"answered", totals.answered},
-                  {"outstanding", traffic.matcher().outstanding()},
+                  {"outstanding", traffic.outstanding()},
                   {"unmatched", totals.unmatched},
                   {"failed", totals.failed},
                   {"reused", totals.reused},
                   {"forgotten", totals.forgotten},
                   {"untracked", totals.untracked},
-                  {"min", latency.min()},
-                  {"mean", latency.mean()},
-                  {"median", latency.quantile(0.5)},
-                  {"p90", latency.quantile(0.9)},
-                  {"p99", latency.quantile(0.99)},
-                  {"max", latency.max()}});
+                  {"min", if_any(latency.count(), latency.min())},
+                  {"mean", if_any(latency.count(), latency.mean())},
+                  {"median", if_any(latency.count(), latency.quantile(0.5))},
+                  {"p90", if_any(latency.count(), latency.quantile(0.9))},
+                  {"p99", if_any(latency.count(), latency.quantile(0.99))},
+                  {"max", if_any(latency.count(), latency.max())}});
     write_histogram(json, "histogram", latency);
     json.end();
 }
@@ -473,10 +492,8 @@ void write_pmu(JsonWriter &json, const Recording &recording, size_t index,
     const Traffic &traffic = event.traffic;
     const Terms terms = terms_of(recording.config(index));
     const AccountTotals account = totals_of(event);
-    json.begin_element();
-    json.members({{"pmu", recording.pmu_name(index)},
-                  {"driver", "hisi_ptt"},
-                  {"filter", terms.filter},
+    begin_pmu(recording, index, "hisi_ptt", json);
+    json.members({{"filter", terms.filter},
                   {"direction", terms.direction},
                   {"direction_text", direction_text(terms)},
                   {"type", terms.type},
@@ -627,7 +644,7 @@ EventTraffic *HisiPttReport::event_of(size_t index)
 {
     if (const auto known = events_.find(index); known != events_.end())
         return &known->second;
-    if (!room_.requesters->take(sizeof(EventTraffic) + kNodeBytes))
+    if (!room_.requesters->take(kEventBytes))
         return nullptr;
     EventTraffic &event = events_.try_emplace(index, range_log2_, room_).first->second;
     if (join_)
@@ -641,8 +658,6 @@ EventTraffic *HisiPttReport::event_of(size_t index)
 // known stream needs no memory.
 bool HisiPttReport::has_room(bool known)
 {
-    constexpr size_t kStreamBytes =
-        sizeof(Stream) + sizeof(ptt::StreamDecoder) + sizeof(ptt::RecordAccount) + kNodeBytes;
     return known || room_.requesters->take(kStreamBytes);
 }
 
@@ -691,13 +706,12 @@ std::vector<std::string> HisiPttReport::troubles(const Recording &recording) con
                         "with pmukit cut --event, --cpu",
                         recording.path(), left_out_bytes_));
     for (const auto &[index, event] : events_) {
-        const std::string where = recording.path() + ": " + recording.pmu_name(index);
-        if (event.traffic.skipped_bytes())
-            troubles.push_back(fmt::format("{}: {} bytes hold no entry and were skipped", where,
-                                           event.traffic.skipped_bytes()));
+        const std::string where = where_of(recording, index);
+        troubles.push_back(
+            skipped_text(where, event.traffic.skipped_bytes(), sentences::kSkippedEntries));
         if (event.bad_records)
             troubles.push_back(
-                fmt::format("{}: {} samples hold no record", where, event.bad_records));
+                fmt::format("{}: {}", where, counted(event.bad_records, "samples held no record")));
     }
     return troubles;
 }

@@ -19,6 +19,14 @@ constexpr OtherDriver kOthers[] = {
      Health::kGood, ""},
 };
 
+// Of trace_imc.
+constexpr Term kTerms[] = {
+    {"cpmc_reserved", 0, 0, 19},
+    {"cpmc_event", 0, 20, 27},
+    {"cpmc_samplesel", 0, 28, 29},
+    {"cpmc_load", 0, 30, 61},
+};
+
 }  // namespace
 
 extern const DriverDescription imc_driver;
@@ -27,6 +35,7 @@ constinit const DriverDescription imc_driver = {
     .modules = kModules,
     .counting_pmus = kCountingPmus,
     .recorded = &kRecorded,
+    .terms = kTerms,
     .example_terms = "trace_cycles",
     .record_clock = std::nullopt,
     .dump = make_imc_dump,

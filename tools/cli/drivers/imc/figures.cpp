@@ -115,11 +115,11 @@ html::Figure flame_figure(const FigureHead &head, const std::map<ImcStack, uint6
         all += samples;
     html::Figure figure = figure_of(head, "Where programs and the kernel ran");
     figure.words = {fmt::format(
-        "{} samples: thread, then program or library, then function. trace_imc records no call "
-        "chains.",
-        all)};
-    figure.table.columns = {{"samples", true}, {"share", true}, {"command"}, {"pid", true},
-                            {"tid", true},     {"mode"},        {"object"},  {"function"}};
+        "{}: thread, then program or library, then function. trace_imc records no call chains.",
+        counted(all, "samples"))};
+    figure.table.columns = {{"samples", true}, {"share", true}, {"sum", true},
+                            {"command"},       {"pid", true},   {"tid", true},
+                            {"mode"},          {"object"},      {"function"}};
     std::vector<std::pair<const ImcStack *, uint64_t>> ranked;
     for (const auto &[stack, samples] : stacks)
         ranked.emplace_back(&stack, samples);
@@ -131,15 +131,15 @@ html::Figure flame_figure(const FigureHead &head, const std::map<ImcStack, uint6
         const auto &[stack, samples] = ranked[i];
         rest -= samples;
         figure.table.rows.push_back(
-            {std::to_string(samples), share_text(samples, all), stack->command,
-             std::to_string(static_cast<int32_t>(stack->pid)),
+            {std::to_string(samples), share_text(samples, all), share_text(all - rest, all),
+             stack->command, std::to_string(static_cast<int32_t>(stack->pid)),
              std::to_string(static_cast<int32_t>(stack->tid)),
              std::string(imc_mode_name(stack->mode)), stack->object, stack->function});
     }
     if (shown < ranked.size())
-        figure.table.rows.push_back({std::to_string(rest), share_text(rest, all),
+        figure.table.rows.push_back({std::to_string(rest), share_text(rest, all), "",
                                      fmt::format("{} more", ranked.size() - shown)});
-    figure.table.total = {std::to_string(all), share_text(all, all), "all"};
+    figure.table.total = {std::to_string(all), share_text(all, all), "", "all"};
     figure.picture = flame_of(leaves_of(stacks), all);
     return figure;
 }

@@ -7,6 +7,7 @@
 
 #include "base/file.hpp"
 #include "base/saturate.hpp"
+#include "base/sentences.hpp"
 #include "cli/drivers.hpp"
 #include "cli/drivers/imc/figures.hpp"
 #include "cli/drivers/imc/handlers.hpp"
@@ -56,11 +57,6 @@ AccountTotals totals_of(const EventSamples &seen)
     return totals;
 }
 
-double share_of(uint64_t part, uint64_t all)
-{
-    return all ? static_cast<double>(part) / static_cast<double>(all) : 0;
-}
-
 // Sorts by number of samples, most first.
 template <typename Key>
 std::vector<const std::pair<const Key, uint64_t> *> ranked(const std::map<Key, uint64_t> &samples)
@@ -79,32 +75,40 @@ std::vector<const std::pair<const Key, uint64_t> *> ranked(const std::map<Key, u
 void print_functions(const ImcProfile &profile, size_t top, Output &out)
 {
     const auto functions = ranked(profile.functions());
-    out.print("\n  {:>5}  {:>10}  {:>6}  {:<12}  {:<20}  {}\n", "rank", "samples", "share", "mode",
-              "object", "function");
+    out.print("\n  {:>5}  {:>10}  {:>6}  {:>6}  {:<12}  {:<20}  {}\n", "rank", "samples", "share",
+              "sum", "mode", "object", "function");
+    uint64_t sum = 0;
     for (size_t i = 0; i < functions.size() && (top == 0 || i < top); i++) {
         const auto &[function, samples] = *functions[i];
         const auto bar = samples * kBarWidth / functions.front()->second;
-        out.print("  {:>5}  {:>10}  {:>5.1f}%  {:<12}  {:<20}  {}  {}\n", i + 1, samples,
-                  share_of(samples, profile.samples()) * 100, imc_mode_name(function.mode),
-                  base_name(function.object), function.name, std::string(bar, '#'));
+        sum += samples;
+        out.print("  {:>5}  {:>10}  {:>6}  {:>6}  {:<12}  {:<20}  {}  {}\n", i + 1, samples,
+                  share_text(samples, profile.samples()), share_text(sum, profile.samples()),
+                  imc_mode_name(function.mode), base_name(function.object), function.name,
+                  std::string(bar, '#'));
     }
     if (top && functions.size() > top)
-        out.print("  {:>5}  {} more functions; --top 0 shows all\n", "...", functions.size() - top);
+        out.print("  {:>5}  {}\n", "...",
+                  counted(functions.size() - top, "more functions; --top 0 shows all"));
 }
 
 void print_tasks(const ImcProfile &profile, size_t top, Output &out)
 {
     const auto tasks = ranked(profile.tasks());
-    out.print("\n  {:>10}  {:>6}  {:>10}  {:>10}  {}\n", "samples", "share", "pid", "tid",
-              "command");
+    out.print("\n  {:>10}  {:>6}  {:>6}  {:>10}  {:>10}  {}\n", "samples", "share", "sum", "pid",
+              "tid", "command");
+    uint64_t sum = 0;
     for (size_t i = 0; i < tasks.size() && (top == 0 || i < top); i++) {
         const auto &[task, samples] = *tasks[i];
-        out.print("  {:>10}  {:>5.1f}%  {:>10}  {:>10}  {}\n", samples,
-                  share_of(samples, profile.samples()) * 100, static_cast<int32_t>(task.pid),
-                  static_cast<int32_t>(task.tid), task.command.empty() ? "-" : task.command);
+        sum += samples;
+        out.print("  {:>10}  {:>6}  {:>6}  {:>10}  {:>10}  {}\n", samples,
+                  share_text(samples, profile.samples()), share_text(sum, profile.samples()),
+                  static_cast<int32_t>(task.pid), static_cast<int32_t>(task.tid),
+                  task.command.empty() ? "-" : task.command);
     }
     if (top && tasks.size() > top)
-        out.print("  {:>10}  {} more threads; --top 0 shows all\n", "...", tasks.size() - top);
+        out.print("  {:>10}  {}\n", "...",
+                  counted(tasks.size() - top, "more threads; --top 0 shows all"));
 }
 
 std::vector<Remark> losses_of(const EventSamples &seen)
@@ -112,8 +116,8 @@ std::vector<Remark> losses_of(const EventSamples &seen)
     const AccountTotals account = totals_of(seen);
     return {
         {account.lost, "records were lost in the driver; record with a larger -m"},
-        {account.missing, "samples are missing (sequence gaps)"},
-        {seen.skipped_bytes, "bytes held no record and were skipped"},
+        {account.missing, sentences::kMissingSamples},
+        {seen.skipped_bytes, sentences::kSkippedBytes},
         {seen.bad_payloads, "samples had a payload that is not a record"},
     };
 }
@@ -123,7 +127,7 @@ void print_remarks(size_t event, const EventSamples &seen, const Verdict &verdic
     const AccountTotals account = totals_of(seen);
     const std::vector<Remark> losses = losses_of(seen);
     const Remark others[] = {
-        {account.duplicates, "samples were duplicates, counted once"},
+        {account.duplicates, "samples were read twice and counted once"},
         {seen.profile.without_symbol(),
          "samples have no symbol; --symfs and --kallsyms say where symbols are"},
         {seen.profile.undivided(), "of them are only counted per program: too many addresses"},
@@ -140,17 +144,16 @@ void print_remarks(size_t event, const EventSamples &seen, const Verdict &verdic
 
 // JSON output
 
-ordered_json json_of(const Function &function, uint64_t samples, const ImcProfile &profile)
+ordered_json json_of(const Function &function, uint64_t samples)
 {
     return {{"object", function.object},
             {"function", function.name},
             {"symbol", function.has_symbol},
             {"mode", imc_mode_name(function.mode)},
-            {"samples", samples},
-            {"share", share_of(samples, profile.samples())}};
+            {"samples", samples}};
 }
 
-ordered_json json_of(const ImcProfile::Task &task, uint64_t samples, const ImcProfile &)
+ordered_json json_of(const ImcProfile::Task &task, uint64_t samples)
 {
     return {{"command", task.command},
             {"pid", static_cast<int32_t>(task.pid)},
@@ -164,9 +167,16 @@ void write_ranked(JsonWriter &json, const char *name, const std::map<Key, uint64
 {
     json.begin(name, JsonWriter::kArray);
     size_t shown = 0;
-    for (const auto *entry : ranked(samples))
-        if (top == 0 || shown++ < top)
-            json.element(json_of(entry->first, entry->second, profile));
+    uint64_t sum = 0;
+    for (const auto *entry : ranked(samples)) {
+        if (top != 0 && shown++ == top)
+            break;
+        sum += entry->second;
+        ordered_json one = json_of(entry->first, entry->second);
+        one["share"] = part_of(entry->second, profile.samples());
+        one["share_sum"] = part_of(sum, profile.samples());
+        json.element(one);
+    }
     json.end();
 }
 
@@ -249,6 +259,10 @@ public:
     void write_pmus(const Recording &recording, JsonWriter &pmus) override;
     void add_figures(const Recording &recording, const Verdict &verdict, html::Page &page) override;
     std::vector<std::string> troubles(const Recording &recording) const override;
+    std::vector<std::string> warnings(const Recording &recording) const override
+    {
+        return names_.changed_warnings(recording.path());
+    }
 
 private:
     static const Driver *own_driver() { return driver_of_name("imc")->recorded; }
@@ -327,11 +341,13 @@ void ImcReport::print(const Recording &recording, const Verdict &verdict, Output
         if (const auto source = recording.source(number))
             out.print("  source={}", *source);
         const ImcProfile &profile = seen.profile;
-        out.print("\n  {} samples", profile.samples());
+        const std::string rate = rate_text(profile.samples(), recording.duration_ns(), "samples");
+        out.print("\n  {}\n  {}{}", event_line(recording, number, terms_of(recording, number)),
+                  counted(profile.samples(), "samples"), rate.empty() ? "" : " (" + rate + ")");
         for (size_t mode = ImcProfile::kModes; mode-- > 0;)
             if (profile.of_mode(mode))
                 out.print(", {} {:.1f}%", imc_mode_name(static_cast<Mode>(mode)),
-                          share_of(profile.of_mode(mode), profile.samples()) * 100);
+                          part_of(profile.of_mode(mode), profile.samples()) * 100);
         out.text("\n");
         if (profile.samples()) {
             print_functions(profile, options_.top, out);
@@ -355,9 +371,7 @@ void ImcReport::write_pmus(const Recording &recording, JsonWriter &pmus)
 {
     for (const auto &[number, seen] : events_) {
         const AccountTotals account = totals_of(seen);
-        ordered_json pmu = {{"pmu", recording.pmu_name(number)},
-                            {"driver", "imc"},
-                            {"samples", seen.profile.samples()}};
+        ordered_json pmu = {{"samples", seen.profile.samples()}};
         for (size_t mode = 0; mode < ImcProfile::kModes; mode++)
             pmu["modes"][std::string(imc_mode_name(static_cast<Mode>(mode)))] =
                 seen.profile.of_mode(mode);
@@ -369,7 +383,7 @@ void ImcReport::write_pmus(const Recording &recording, JsonWriter &pmus)
         pmu["without_symbol"] = seen.profile.without_symbol();
         pmu["undivided"] = seen.profile.undivided();
         pmu["two_meanings"] = seen.profile.two_meanings();
-        pmus.begin_element();
+        begin_pmu(recording, number, "imc", pmus);
         pmus.members(pmu);
         write_ranked(pmus, "hot", seen.profile.functions(), seen.profile, options_.top);
         write_ranked(pmus, "threads", seen.profile.tasks(), seen.profile, options_.top);
@@ -381,14 +395,7 @@ std::vector<std::string> ImcReport::troubles(const Recording &recording) const
 {
     std::vector<std::string> troubles = {aux_.left_out(recording.path())};
     for (const auto &[number, seen] : events_)
-        if (seen.skipped_bytes)
-            troubles.push_back(fmt::format("{}: {}: {} bytes hold no record and were skipped",
-                                           recording.path(), recording.pmu_name(number),
-                                           seen.skipped_bytes));
-    for (const std::string &path : names_.changed())
-        troubles.push_back(
-            fmt::format("{}: {}: not the build that was recorded; its symbols are not used",
-                        recording.path(), path));
+        troubles.push_back(skipped_text(where_of(recording, number), seen.skipped_bytes));
     troubles.push_back(names_not_kept(recording.path(), threads_.dropped()));
     return troubles;
 }

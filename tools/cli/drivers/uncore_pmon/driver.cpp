@@ -22,6 +22,7 @@ constinit const DriverDescription uncore_pmon_driver = {
     .modules = kModules,
     .counting_pmus = kCountingPmus,
     .recorded = nullptr,
+    .terms = {},
     .example_terms = {},
     .record_clock = std::nullopt,
     .dump = nullptr,
