@@ -12,6 +12,7 @@ set(pmukit_optional
     "libpfm4|perfmon/pfmlib_perf_event.h|record --pfm-events, list --pfm|libpfm4-dev|libpfm-devel|libpfm-devel|libpfm"
     "SQLite|sqlite3.h|export --format sqlite|libsqlite3-dev|sqlite-devel|sqlite3-devel|sqlite"
     "babeltrace2|babeltrace2/babeltrace.h|export --format ctf|libbabeltrace2-dev|libbabeltrace2-devel|babeltrace2-devel|babeltrace2"
+    "zlib|zlib.h|small export --format perfetto-trace|zlib1g-dev|zlib-devel|zlib-devel|zlib"
     "Arrow|parquet/arrow/writer.h|export --format parquet|libparquet-dev|parquet-libs-devel|-|arrow")
 
 # Sets these variables from a row: part_name, part_brings, part_found (the folder of the header, or ...-NOTFOUND), and

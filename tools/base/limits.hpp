@@ -44,6 +44,8 @@
     LIMIT(kTracing, 16 << 20, "copies of tracepoint formats", "an error")                         \
     LIMIT(kStacks, 8 << 20, "counted stacks, and their lines",                                    \
           "written without counting, so that lines repeat")                                       \
+    LIMIT(kTraceNames, 4 << 20, "perfetto-trace: names, and curves of monitors",                  \
+          "names are written again; further monitors have no curve")                              \
     LIMIT(kUnits, 32 << 20, "cxl_hmu: hot units of a device",                                     \
           "the colder half is dropped and reported")                                              \
     LIMIT(kRanges, 8 << 20, "hisi_ptt: address ranges", "counted together")                       \

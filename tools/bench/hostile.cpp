@@ -675,7 +675,7 @@ std::vector<Command> commands()
         {"what-if", {"what-if", "--fast", "1000", "-i", "IN"}},
     };
     for (const char *format :
-         {"csv", "jsonl", "sqlite", "ctf", "perfetto", "openmetrics", "folded"})
+         {"csv", "jsonl", "sqlite", "ctf", "perfetto", "perfetto-trace", "openmetrics", "folded"})
         all.push_back({format, {"export", "--format", format, "-i", "IN", "-o", "OUT"}});
     return all;
 }

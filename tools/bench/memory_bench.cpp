@@ -274,7 +274,7 @@ bool measure_all(const std::string &self, const std::string &file, size_t mib)
 bool measure_other_forms(const std::string &file, size_t mib)
 {
     bool good = true;
-    for (const std::string form : {"perfetto", "openmetrics", "sqlite", "ctf"}) {
+    for (const std::string form : {"perfetto", "perfetto-trace", "openmetrics", "sqlite", "ctf"}) {
         const std::string output = file + "." + form;
         good =
             measure(("export_" + form).c_str(), exporting(form.c_str(), file, output), mib) && good;

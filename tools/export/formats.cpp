@@ -55,6 +55,8 @@ constexpr Format kFormats[] = {
      nullptr},
     {"perfetto", "trace events as JSON, for ui.perfetto.dev", true, false, make_perfetto,
      is_perfetto},
+    {"perfetto-trace", "trace of Perfetto, for ui.perfetto.dev and trace_processor", true, false,
+     make_perfetto_trace, is_perfetto_trace},
     {"parquet",
      "Parquet in directories host=/driver=/date=, for many recordings (if built with Arrow)", false,
      true, make_parquet, nullptr},

@@ -44,6 +44,9 @@ WriterResult make_jsonl(const Output &output);
 WriterResult make_sqlite(const Output &output);
 // Chrome's trace events, for ui.perfetto.dev.
 WriterResult make_perfetto(const Output &output);
+// A trace in the format of Perfetto (Protocol Buffers).
+WriterResult make_perfetto_trace(const Output &output);
+bool is_perfetto_trace(std::string_view front);
 // A folder with a CTF trace, written by libbabeltrace2.
 WriterResult make_ctf(const Output &output);
 // Parquet files in Hive partitions. The folders contain the files of many recordings.

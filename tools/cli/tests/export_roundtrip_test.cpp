@@ -21,6 +21,7 @@
 #include "base/test_folder.hpp"
 #include "cli/export/export.hpp"
 #include "cli/tests/csv_records.hpp"
+#include "cli/tests/perfetto_trace.hpp"
 #include "cli/tests/profile.hpp"
 #include "encode/encode.hpp"
 #include "export/writer.hpp"
@@ -235,7 +236,8 @@ TEST_P(ExportCase, FilesAreReadableOnlyByTheirOwner)
 {
     namespace fs = std::filesystem;
     const mode_t before = ::umask(022);
-    for (const char *format : {"jsonl", "csv", "sqlite", "perfetto", "ctf", "parquet"}) {
+    for (const char *format :
+         {"jsonl", "csv", "sqlite", "perfetto", "perfetto-trace", "ctf", "parquet"}) {
         const std::string output = exported(format, recording());
         if (!status_ && status_.error().code == Errc::kUnsupported)
             continue;  // pmukit was built without this format
@@ -362,6 +364,111 @@ TEST_P(ExportCase, PerfettoHasOneEventPerRow)
     }
     for (const auto &[table, all] : rows)
         EXPECT_EQ(instants[table], all.size()) << table;
+}
+
+// An event as one line, of the JSON trace or of Perfetto's own format.
+std::string line_of(const std::string &track, const std::string &category, const std::string &name,
+                    uint64_t time_ns, const std::map<std::string, std::string> &args)
+{
+    std::string line = fmt::format("{} {} {} {}", track, category, name, time_ns);
+    for (const auto &[key, value] : args)
+        line += fmt::format(" {}={}", key, value);
+    return line;
+}
+
+// The instants of a JSON trace. Those of losses are on a track of that name.
+std::multiset<std::string> lines_of(const nlohmann::json &trace)
+{
+    std::map<std::pair<int, int>, std::string> tracks;
+    std::multiset<std::string> lines;
+    for (const nlohmann::json &event : trace.at("traceEvents")) {
+        const std::pair<int, int> track = {event.at("pid"), event.at("tid")};
+        if (event.at("ph") == "M" && event.at("name") == "thread_name")
+            tracks[track] = event.at("args").at("name");
+        if (event.at("ph") != "i")
+            continue;
+        std::map<std::string, std::string> args;
+        for (const auto &[key, value] : event.at("args").items())
+            args[key] = value.is_string() ? value.get<std::string>() : value.dump();
+        const bool is_loss = event.at("cat") == "losses";
+        lines.insert(line_of(
+            is_loss ? "losses" : tracks.at(track), event.at("cat"), event.at("name"),
+            static_cast<uint64_t>(std::llround(event.at("ts").get<double>() * 1000)), args));
+    }
+    return lines;
+}
+
+std::multiset<std::string> lines_of(const testing::PerfettoTraceFile &trace)
+{
+    std::multiset<std::string> lines;
+    for (const testing::TraceEvent &event : trace.events)
+        if (event.type == 3)
+            lines.insert(line_of(trace.tracks.at(event.track), event.category, event.name,
+                                 event.time_ns, event.args));
+    return lines;
+}
+
+TEST_P(ExportCase, PerfettoTraceHasTheEventsOfTheJsonTrace)
+{
+    const testing::PerfettoTraceFile trace =
+        testing::TraceReader::read(content_of(exported("perfetto-trace", recording())));
+    const nlohmann::json json =
+        nlohmann::json::parse(content_of(exported("perfetto", recording())));
+    EXPECT_EQ(lines_of(trace), lines_of(json));
+    std::multiset<std::string> curves, wanted;
+    for (const testing::TraceEvent &event : trace.events)
+        if (event.type == 4 && trace.tracks.at(event.track) == "accesses")
+            curves.insert(fmt::format("{} {}", event.time_ns, event.value));
+    for (const nlohmann::json &event : json.at("traceEvents"))
+        if (event.at("ph") == "C")
+            wanted.insert(fmt::format("{} {}", std::llround(event.at("ts").get<double>() * 1000),
+                                      event.at("args").at("accesses").get<uint64_t>()));
+    EXPECT_EQ(curves, wanted);
+}
+
+// A curve for each monitor, L3 and kind of value, with all readings that have one.
+TEST_P(ExportCase, PerfettoTraceHasACurveForEachMonitorOfCacheQos)
+{
+    std::map<std::string, std::multiset<uint64_t>> curves, wanted;
+    const testing::PerfettoTraceFile trace =
+        testing::TraceReader::read(content_of(exported("perfetto-trace", recording())));
+    for (const testing::TraceEvent &event : trace.events)
+        if (event.type == 4 && trace.tracks.at(event.track) != "accesses")
+            curves[trace.tracks.at(event.track)].insert(event.value);
+    const Rows rows = of_jsonl(exported("jsonl", recording()));
+    if (const auto readings = rows.find("cache_qos"); readings != rows.end())
+        for (const Fields &row : readings->second)
+            if (row.contains("bytes"))
+                wanted[fmt::format("{} L3 {} monitor {}{}{}", row.at("event"), row.at("domain"),
+                                   row.at("monitor"),
+                                   row.contains("life") ? "#" + row.at("life") : "",
+                                   row.contains("name") ? " " + row.at("name") : "")]
+                    .insert(std::stoull(row.at("bytes")));
+    EXPECT_EQ(curves, wanted);
+}
+
+// A writer keeps at most 4 MiB of names; here are 6 MiB.
+TEST(PerfettoTrace, WritesNamesAgainIfTheyExceedTheLimit)
+{
+    const TestFolder folder;
+    auto writer = exporter::make_perfetto_trace({folder.path("trace")});
+    ASSERT_TRUE(writer);
+    const exporter::Table &table = *exporter::find_table("samples");
+    const std::vector<exporter::Value> origin(exporter::kOriginColumns);
+    std::vector<exporter::Value> row(table.columns.size() - origin.size());
+    exporter::Value &sym = row[exporter::column_of(table, "sym") - origin.size()];
+    constexpr size_t kRows = 60000;
+    for (size_t i = 0; i < kRows; i++) {
+        const std::string name = fmt::format("{:0100}", i);
+        sym = std::string_view(name);
+        (*writer)->rows(table, origin, row);
+    }
+    ASSERT_TRUE((*writer)->finish());
+    const testing::PerfettoTraceFile trace =
+        testing::TraceReader::read(content_of(folder.path("trace")));
+    ASSERT_EQ(trace.events.size(), kRows);
+    for (size_t i = 0; i < kRows; i++)
+        ASSERT_EQ(trace.events[i].args.at("sym"), fmt::format("{:0100}", i));
 }
 
 // Checks the grammar of OpenMetrics 1.0: adjacent samples of each metric family, samples of
