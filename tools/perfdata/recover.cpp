@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "perfdata/recover.hpp"
 
+#include <linux/limits.h>
+#include <linux/perf_event.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -21,11 +23,49 @@ namespace {
 // from the first one. In pipe layout, feature records, whose size is a multiple of 4, precede them.
 // Compressed records have any size: they are not padded.
 constexpr uint64_t kStep = 8, kPipeStep = 4, kPackedStep = 1;
-// A chain of this many records is no coincidence: each has a known type, and its size leads to the
-// next.
+// A chain of this many records is no coincidence: each has a known type and a size that this type
+// can have, which leads to the next.
 constexpr int kProof = 4;
+// Records of a newer kernel or of another recorder can be among them: such records count neither
+// for nor against a chain. Damaged bytes seldom look like a type below 65536.
+constexpr uint32_t kMostType = 65535;
+constexpr int kMostUnknown = 16;               // in a chain of kProof records
 constexpr uint64_t kAuxtraceRecordBytes = 48;  // without its payload
 constexpr size_t kMaxRanges = 65536;           // limits memory for files with many small gaps
+
+// The largest body of a record of the kernel (perf_event_open(2), "MMAP layout"): a record that
+// claims more would hide the records behind it. Without the fields that sample_id_all adds.
+struct MostBody {
+    uint32_t type;
+    size_t bytes;
+};
+constexpr size_t kSampleIdBytes = 48, kCommBytes = 64, kSymbolBytes = 512, kMostNamespaces = 16;
+constexpr MostBody kMostBodies[] = {
+    {PERF_RECORD_MMAP, 32 + PATH_MAX},
+    {PERF_RECORD_LOST, 16},
+    {PERF_RECORD_COMM, 8 + kCommBytes},
+    {PERF_RECORD_EXIT, 24},
+    {PERF_RECORD_THROTTLE, 24},
+    {PERF_RECORD_UNTHROTTLE, 24},
+    {PERF_RECORD_FORK, 24},
+    {PERF_RECORD_MMAP2, 64 + PATH_MAX},
+    {PERF_RECORD_AUX, 24},
+    {PERF_RECORD_ITRACE_START, 8},
+    {PERF_RECORD_LOST_SAMPLES, 8},
+    {PERF_RECORD_SWITCH, 0},
+    {PERF_RECORD_SWITCH_CPU_WIDE, 8},
+    {PERF_RECORD_NAMESPACES, 16 + 16 * kMostNamespaces},
+    {PERF_RECORD_KSYMBOL, 16 + kSymbolBytes},
+    {PERF_RECORD_BPF_EVENT, 16},
+    {PERF_RECORD_CGROUP, 8 + PATH_MAX},
+    {PERF_RECORD_AUX_OUTPUT_HW_ID, 8},
+};
+
+bool is_too_large(uint32_t type, size_t body_bytes)
+{
+    const auto most = std::ranges::find(kMostBodies, type, &MostBody::type);
+    return most != std::end(kMostBodies) && body_bytes > most->bytes + kSampleIdBytes;
+}
 
 // Drops the pages of a mapped file before an offset that only grows.
 class Behind {
@@ -69,8 +109,11 @@ public:
 
 private:
     uint64_t size_at(uint64_t offset) const;
+    uint64_t unknown_size_at(uint64_t offset) const;
+    bool leads_on(uint64_t offset);
+    uint64_t any_size_at(uint64_t offset);
     bool makes_sense(uint32_t type, Bytes body) const;
-    bool good_at(uint64_t offset, uint64_t size) const;
+    bool good_at(uint64_t offset, uint64_t size);
     uint64_t next_proof(uint64_t offset, uint64_t until) const;
     bool proof_at(uint64_t offset) const;
     bool is_buffer(uint64_t offset) const;
@@ -82,6 +125,8 @@ private:
     std::endian order_;
     uint64_t step_;
     uint64_t end_ = 0;
+    // Records before these offsets lead on, or do not: each chain is followed once only.
+    uint64_t leads_until_ = 0, fails_until_ = 0;
 };
 
 // Parses a record at offset by its sizes only. nullopt: it extends past the end.
@@ -110,7 +155,7 @@ std::optional<Found> record_at(Bytes bytes, uint64_t offset, uint64_t end, std::
 
 bool Finder::makes_sense(uint32_t type, Bytes body) const
 {
-    if (record_name(type).empty())
+    if (record_name(type).empty() || is_too_large(type, body.size()))
         return false;
     if (type != PERF_RECORD_SAMPLE || reader_.events().empty())
         return true;
@@ -126,6 +171,42 @@ uint64_t Finder::size_at(uint64_t offset) const
 {
     const std::optional<Found> found = record_at(bytes_, offset, end_, order_);
     return found && makes_sense(found->record.type, found->record.body) ? found->bytes : 0;
+}
+
+// The same for a record of a type that this version does not know.
+uint64_t Finder::unknown_size_at(uint64_t offset) const
+{
+    const std::optional<Found> found = record_at(bytes_, offset, end_, order_);
+    const uint32_t type = found ? found->record.type : 0;
+    return type != 0 && type <= kMostType && record_name(type).empty() ? found->bytes : 0;
+}
+
+// Returns true if the sizes of records of unknown types from offset on lead to a record of a known
+// type or to the end.
+bool Finder::leads_on(uint64_t offset)
+{
+    if (offset < leads_until_ || offset < fails_until_)
+        return offset < leads_until_;
+    while (offset != end_ && size_at(offset) == 0) {
+        const uint64_t size = unknown_size_at(offset);
+        if (size == 0) {
+            fails_until_ = offset;
+            return false;
+        }
+        offset += size;
+    }
+    leads_until_ = offset;
+    return true;
+}
+
+// Size of the record at offset with its payload; 0 if it is not valid, or is of an unknown type and
+// does not lead to other records.
+uint64_t Finder::any_size_at(uint64_t offset)
+{
+    if (const uint64_t size = size_at(offset))
+        return size;
+    const uint64_t size = unknown_size_at(offset);
+    return size && leads_on(offset + size) ? size : 0;
 }
 
 // Returns true if the record at offset is an AUXTRACE record as recorders write it. The record must
@@ -158,12 +239,20 @@ bool Finder::is_cut_off(uint64_t offset) const
 bool Finder::proof_at(uint64_t offset) const
 {
     uint64_t buffer_end = 0;  // end of the last buffer; 0: no buffer
-    for (int i = 0; i < kProof && offset != end_; i++) {
+    for (int known = 0, unknown = 0; known < kProof && offset != end_;) {
         const uint64_t size = size_at(offset);
+        const uint64_t other =
+            size == 0 && known && unknown < kMostUnknown ? unknown_size_at(offset) : 0;
+        if (other) {
+            unknown++;
+            offset += other;
+            continue;
+        }
         if (size == 0)
             return buffer_end != 0 && (buffer_end != offset || is_cut_off(offset));
         if (is_buffer(offset))
             buffer_end = offset + size;
+        known++;
         offset += size;
     }
     return true;
@@ -182,11 +271,11 @@ uint64_t Finder::next_proof(uint64_t offset, uint64_t until) const
 
 // An invalid size shows in the bytes after the record: they must be a valid record or the end. If
 // they are damaged, the record counts if no other records are found inside it.
-bool Finder::good_at(uint64_t offset, uint64_t size) const
+bool Finder::good_at(uint64_t offset, uint64_t size)
 {
     const uint64_t next = offset + size;
     return size != 0 &&
-           (next == end_ || size_at(next) != 0 || next_proof(offset + step_, next) == next);
+           (next == end_ || any_size_at(next) != 0 || next_proof(offset + step_, next) == next);
 }
 
 void extend(std::vector<ByteRange> &ranges, uint64_t begin, uint64_t end)
@@ -205,7 +294,7 @@ Recovery Finder::find(const ByteRange &range, const ProgressCallback &progress)
     for (uint64_t at = range.begin; at < end_;) {
         behind.at(at);
         report(progress, at);
-        const uint64_t size = size_at(at);
+        const uint64_t size = any_size_at(at);
         if (good_at(at, size)) {
             found.records++;
             const uint32_t type = load<uint32_t>(bytes_.data() + at, order_);
@@ -349,6 +438,8 @@ Result<void> DamagedRecording::State::write_records(size_t part, RecordCopier &c
 Result<Writer> DamagedRecording::State::write(const std::string &path,
                                               const ProgressCallback &progress) const
 {
+    if (std::ranges::none_of(parts_, [](const Part &part) { return part.found.records != 0; }))
+        return Error{Errc::kDamaged, "no record was found, so nothing is written"};
     const bool packed =
         std::ranges::any_of(parts_, [](const Part &part) { return part.found.packed != 0; });
     if (packed && parts_.size() > 1)

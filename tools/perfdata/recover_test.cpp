@@ -287,6 +287,72 @@ TEST_P(RecoverOrder, InvalidRecordSizeLosesAtMostTwoRecords)
     }
 }
 
+// A record of a type that this version does not know follows each sample, as a newer kernel may
+// write it: nothing is damaged.
+TEST_P(RecoverOrder, KeepsRecordsOfUnknownTypes)
+{
+    FileBuilder file(GetParam());
+    file.event(24, kSampleType, {7});
+    for (uint64_t i = 0; i < 50; i++)
+        file.raw_sample(7, 0, filled(12, 0x11)).record(120, {i});
+    begin_ = file.data_offset();
+    const Recovery recovery = found(file.file());
+    EXPECT_TRUE(recovery.clean());
+    EXPECT_EQ(recovery.records, 100U);
+}
+
+TEST_P(RecoverOrder, FindsRecordsOfUnknownTypesAfterAHole)
+{
+    FileBuilder file(GetParam());
+    file.event(24, kSampleType, {7});
+    for (uint64_t i = 0; i < 50; i++)
+        file.raw_sample(7, 0, filled(12, 0x11)).record(120, {i});
+    std::vector<std::byte> bytes = file.file();
+    begin_ = file.data_offset();
+    constexpr uint64_t kPairBytes = kSampleBytes + 16;
+    std::ranges::fill_n(bytes.begin() + static_cast<ptrdiff_t>(begin_ + 10 * kPairBytes),
+                        kPairBytes, std::byte{0xff});
+    const Recovery recovery = found(bytes);
+    // The unknown record before the hole leads to no other record.
+    EXPECT_EQ(recovery.records, 97U);
+    ASSERT_EQ(recovery.lost.size(), 1U);
+    EXPECT_EQ(recovery.lost[0].begin, begin_ + 10 * kPairBytes - 16);
+    EXPECT_EQ(recovery.lost[0].end, begin_ + 11 * kPairBytes);
+}
+
+// Bytes that look like an unknown record but do not lead to other records are damage.
+TEST_P(RecoverOrder, AnUnknownRecordThatLeadsNowhereIsLost)
+{
+    std::vector<std::byte> bytes = bytes_;
+    const uint64_t at = begin_ + 3 * kRound;  // a sample
+    store<uint32_t>(bytes.data() + at, 120, GetParam());
+    store<uint16_t>(bytes.data() + at + 6, 24, GetParam());
+    const Recovery recovery = found(bytes);
+    EXPECT_EQ(recovery.records, 4 * kRounds - 1);
+    ASSERT_EQ(recovery.lost.size(), 1U);
+    EXPECT_EQ(recovery.lost[0].begin, at);
+    EXPECT_EQ(recovery.lost[0].end, at + kSampleBytes);
+}
+
+// The size of a COMM record is that of the 50 records behind it.
+TEST_P(RecoverOrder, ARecordLargerThanItsTypeCanBeDoesNotHideOthers)
+{
+    FileBuilder file(GetParam());
+    file.event(24, kSampleType, {7}).record(PERF_RECORD_COMM, {0, 0});
+    for (uint64_t i = 0; i < 51; i++)
+        file.raw_sample(7, 0, filled(12, 0x11));
+    std::vector<std::byte> bytes = file.file();
+    begin_ = file.data_offset();
+    constexpr uint64_t kBytes = 24;
+    EXPECT_EQ(found(bytes).records, 52U);
+    store<uint16_t>(bytes.data() + begin_ + 6, kBytes + 50 * kSampleBytes, GetParam());
+    const Recovery recovery = found(bytes);
+    EXPECT_EQ(recovery.records, 51U);
+    ASSERT_EQ(recovery.lost.size(), 1U);
+    EXPECT_EQ(recovery.lost[0].begin, begin_);
+    EXPECT_EQ(recovery.lost[0].end, begin_ + kBytes);
+}
+
 // perf does not pad features to a multiple of 8 bytes.
 TEST_P(RecoverOrder, KeepsAPipeWithAnInvalidLastFeature)
 {
@@ -322,6 +388,20 @@ TEST(Recover, FileWithoutEventsIsAnError)
 {
     EXPECT_FALSE(DamagedRecording::of(filled(200, 0)));
     EXPECT_FALSE(DamagedRecording::of(Bytes()));
+}
+
+TEST(Recover, WritesNoFileWithoutARecord)
+{
+    const TestFolder folder;
+    std::vector<std::byte> bytes = recording().file();
+    const uint64_t begin = recording().data_offset();
+    bytes.resize(begin);
+    bytes.resize(begin + 4096, std::byte{0xff});
+    Result<DamagedRecording> recording = DamagedRecording::of(bytes);
+    ASSERT_TRUE(recording);
+    EXPECT_EQ(recording->parts().front().found.records, 0U);
+    EXPECT_FALSE(finished(recording->write(folder.path("written"), {})));
+    EXPECT_FALSE(fs::exists(folder.path("written")));
 }
 
 class RecoverFiles : public ::testing::Test {
