@@ -203,11 +203,11 @@ struct cache_qos_channel {
  * @opener: process that opened the event
  * @limited: the opener has no CAP_PERFMON
  * @turns: the monitor of the event may take turns
- * @ran_ns: @turns: time running as perf counted it when the event was last looked at
- * @had_ns: @turns: cache_qos_turn_ns() at that time
- * @at_ns: @turns: that time
+ * @ran_ns: time running as perf counted it when the event was last looked at
+ * @had_ns: time up to then in which the event could count
+ * @at_ns: that time; 0: never
  * @valued: @turns, occupancy: the event has had a settled value
- * @cut_ns: @turns, occupancy: time running that was taken off the event and the events inherited
+ * @cut_ns: occupancy: time running that was taken off the event and the events inherited
  *	from it; to be given back
  * @spare_watch: preallocated memory for a new watch
  * @spare_channel: preallocated memory for a new channel
@@ -564,6 +564,7 @@ bool cache_qos_read_here(struct cache_qos_live *live, u16 monitor, u64 fresh_ns,
 /* cache_qos_turn.c */
 void cache_qos_rotate(struct cache_qos_live *live);
 bool cache_qos_turn_takes(const struct cache_qos_live *live, const struct cache_qos_event *ev);
+bool cache_qos_leads_others(struct perf_event *event);
 void cache_qos_turn_come(struct cache_qos_live *live, struct cache_qos_event *ev);
 void cache_qos_turn_account(struct cache_qos_live *live, struct cache_qos_event *ev);
 void cache_qos_turn_valued(struct cache_qos_event *ev);

@@ -608,6 +608,8 @@ struct cache_qos_stats {
  * @force: overwrite RMIDs of other software
  * @yielded: other software has the registers: counters are not read, values are frozen
  * @claimed: @yielded because resctrl is mounted
+ * @yield_clock: time for which the driver has yielded, as cache_qos_monitor.clock; read without the
+ *	lock
  * @foreign: an RMID of other software was found in PQR_ASSOC: nothing is written until
  *	cache_qos_resume(), and the caller has to yield. Set without the lock.
  * @starved: no RMID was available for an atom; CPUs resolve their RMIDs again once an RMID is free
@@ -651,6 +653,7 @@ struct cache_qos {
 	bool force;
 	bool yielded;
 	bool claimed;
+	u64 yield_clock;
 	bool foreign;
 	bool starved;
 	u32 generation;
@@ -808,13 +811,19 @@ bool cache_qos_turns_start(struct cache_qos *cq, u16 only, u64 now_ns);
  */
 void cache_qos_turn_settle(struct cache_qos *cq, u16 monitor);
 
-/* While other software has the registers, no time passes for turns. */
+/*
+ * The driver yields (@pause) or resumes: while other software has the registers, no time passes for
+ * turns.
+ */
 void cache_qos_turns_pause(struct cache_qos *cq, bool pause, u64 now_ns);
 
 /*
  * Time for which the monitor had RMIDs, in ns. Only for a monitor that takes turns. Needs no lock.
  */
 u64 cache_qos_turn_ns(const struct cache_qos *cq, u16 monitor, u64 now_ns);
+
+/* Time for which other software had the registers, in ns. Needs no lock. */
+u64 cache_qos_yielded_ns(const struct cache_qos *cq, u64 now_ns);
 
 /*
  * The part of @ran_ns, running time as perf counts it, in which the monitor had no RMIDs. By the

@@ -77,21 +77,6 @@ static void cache_qos_pmu_stop(struct perf_event *event, int flags)
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 
-/*
- * Return: true if events of other PMUs are in the group of this leader: perf would scale their
- * counts by the times of the leader, which does not run all the time.
- */
-static bool cache_qos_leads_others(struct perf_event *event)
-{
-	struct perf_event *sibling;
-
-	for_each_sibling_event(sibling, event) {
-		if (sibling->pmu != event->pmu)
-			return true;
-	}
-	return false;
-}
-
 /* Counters are read when an event is added, so that earlier traffic is not counted. */
 static int cache_qos_pmu_add(struct perf_event *event, int flags)
 {

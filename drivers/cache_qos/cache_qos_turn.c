@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cache_qos: turns of monitors (cache_qos_turn_core.c), and the running times of their events.
+ * cache_qos: turns of monitors (cache_qos_turn_core.c), and the running times of events.
  *
  * perf counts an event as running while it is scheduled on a CPU, whether its monitor has RMIDs or
- * not. A PMU cannot make perf schedule an event again when a turn begins. So the driver takes the
- * time without RMIDs off the running time of the event (pmukit_event_add_running()).
+ * not, and also while the driver has yielded the registers to other software. A PMU cannot make
+ * perf schedule an event again when a turn begins. So the driver takes the time without RMIDs or
+ * registers off the running time of the event (pmukit_event_add_running()).
  *
- * Bandwidth: the time without RMIDs is not running time. perf stat prints the share, and a count
- * that is scaled by it. The driver itself never scales.
+ * Bandwidth: the time without is not running time. perf stat prints the share, and a count that is
+ * scaled by it. The driver itself never scales.
  *
- * Occupancy is a gauge: a scaled value would be wrong. So no time is running time until the event
- * has a settled value (perf stat prints <not counted>); from then on all time is, and between turns
- * the event keeps its last settled value.
+ * Occupancy is a gauge: a scaled value would be wrong. With turns, no time is running time until
+ * the event has a settled value (perf stat prints <not counted>); from then on all time is, and
+ * between turns the event keeps its last settled value. While the driver has yielded, the value is
+ * unknown, and no time is running time; afterwards all time is. An event with inherited events
+ * keeps its last value instead: the time of events that have ended cannot be given back.
+ *
+ * The times of a group are those of its leader. If events of other PMUs are in the group, nothing
+ * is taken off, because perf would scale their counts, too.
  */
 
 #include <linux/atomic.h>
@@ -86,6 +92,34 @@ static struct cache_qos_event *cache_qos_turn_top(struct cache_qos_event *ev)
 }
 
 /**
+ * cache_qos_leads_others - check if events of other PMUs are in the group of an event
+ * @event: the leader of a group, or an event without a group
+ *
+ * Context: callback of the PMU: ctx->lock of perf is held.
+ *
+ * Return: true if perf would scale counts of other PMUs by the times of this event.
+ */
+bool cache_qos_leads_others(struct perf_event *event)
+{
+	struct perf_event *sibling;
+
+	for_each_sibling_event(sibling, event) {
+		if (sibling->pmu != event->pmu)
+			return true;
+	}
+	return false;
+}
+
+/* Time up to @now_ns in which the event could count */
+static u64 cache_qos_counting_ns(const struct cache_qos_live *live,
+				 const struct cache_qos_event *ev, u64 now_ns)
+{
+	if (cache_qos_turn_takes(live, ev))
+		return cache_qos_turn_ns(&live->core, ev->watch->monitor, now_ns);
+	return now_ns - cache_qos_yielded_ns(&live->core, now_ns);
+}
+
+/**
  * cache_qos_turn_come - an event is added to its CPU
  * @live: driver state
  * @ev: the event
@@ -94,10 +128,8 @@ static struct cache_qos_event *cache_qos_turn_top(struct cache_qos_event *ev)
  */
 void cache_qos_turn_come(struct cache_qos_live *live, struct cache_qos_event *ev)
 {
-	if (!cache_qos_turn_takes(live, ev))
-		return;
 	ev->at_ns = cache_qos_now_ns();
-	ev->had_ns = cache_qos_turn_ns(&live->core, ev->watch->monitor, ev->at_ns);
+	ev->had_ns = cache_qos_counting_ns(live, ev, ev->at_ns);
 	ev->ran_ns = pmukit_event_running_ns(ev->pev.event);
 }
 
@@ -119,8 +151,28 @@ static void cache_qos_turn_cut_gauge(struct cache_qos_event *top, u64 ran_ns)
 		cache_qos_turn_give_back(top);
 }
 
+/*
+ * While the driver has yielded: take all running time off an event of occupancy. The running time
+ * of ended child events is in child_total_time_running, too.
+ */
+static void cache_qos_yield_cut_gauge(struct cache_qos_live *live, struct cache_qos_event *ev,
+				      struct cache_qos_event *top)
+{
+	struct perf_event *event = top->pev.event;
+	s64 ns;
+
+	if (ev != top || !list_empty(&event->child_list) || !READ_ONCE(live->core.yielded)) {
+		if (atomic64_read(&top->cut_ns))
+			cache_qos_turn_give_back(top);
+		return;
+	}
+	ns = pmukit_event_running_ns(event) + atomic64_read(&event->child_total_time_running);
+	pmukit_event_add_running(event, -ns);
+	atomic64_add(ns, &top->cut_ns);
+}
+
 /**
- * cache_qos_turn_account - take the time without RMIDs off the running time of an event
+ * cache_qos_turn_account - take the time without RMIDs or registers off the running time of an event
  * @live: driver state
  * @ev: the event, which is active
  *
@@ -131,16 +183,19 @@ void cache_qos_turn_account(struct cache_qos_live *live, struct cache_qos_event 
 	u64 had_ns = ev->had_ns, at_ns = ev->at_ns, ran_ns = ev->ran_ns, missed_ns;
 	struct cache_qos_event *top = cache_qos_turn_top(ev);
 
-	if (!at_ns || !cache_qos_turn_takes(live, ev))
+	if (!at_ns)
 		return;
 	cache_qos_turn_come(live, ev);
 	ran_ns = ev->ran_ns - ran_ns;
-	if (cache_qos_is_gauge(top)) {
-		cache_qos_turn_cut_gauge(top, ran_ns);
-		return;
-	}
 	missed_ns = cache_qos_turn_missed(ran_ns, ev->at_ns - at_ns, ev->had_ns - had_ns);
-	pmukit_event_add_running(top->pev.event, -missed_ns);
+	if (cache_qos_turn_takes(live, ev) && cache_qos_is_gauge(top))
+		cache_qos_turn_cut_gauge(top, ran_ns);
+	else if (cache_qos_leads_others(ev->pev.event))
+		return;
+	else if (cache_qos_is_gauge(top))
+		cache_qos_yield_cut_gauge(live, ev, top);
+	else if (missed_ns)
+		pmukit_event_add_running(top->pev.event, -missed_ns);
 }
 
 /**

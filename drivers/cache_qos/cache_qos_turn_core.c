@@ -35,11 +35,16 @@ static u64 cache_qos_clock_ns(u64 clock, u64 now_ns)
 	return clock >> 1;
 }
 
-static void cache_qos_turn_clock(struct cache_qos_monitor *monitor, bool on, u64 now_ns)
+static void cache_qos_turn_clock(u64 *clock, bool on, u64 now_ns)
 {
-	u64 so_far = cache_qos_clock_ns(monitor->clock, now_ns);
+	u64 so_far = cache_qos_clock_ns(*clock, now_ns);
 
-	WRITE_ONCE(monitor->clock, on ? (now_ns - so_far) << 1 | 1 : so_far << 1);
+	WRITE_ONCE(*clock, on ? (now_ns - so_far) << 1 | 1 : so_far << 1);
+}
+
+u64 cache_qos_yielded_ns(const struct cache_qos *cq, u64 now_ns)
+{
+	return cache_qos_clock_ns(READ_ONCE(cq->yield_clock), now_ns);
 }
 
 u64 cache_qos_turn_ns(const struct cache_qos *cq, u16 monitor, u64 now_ns)
@@ -152,7 +157,7 @@ bool cache_qos_turns_start(struct cache_qos *cq, u16 only, u64 now_ns)
 	m->order = cq->next_order++;
 	m->began_ns = now_ns;
 	cq->stats.turns++;
-	cache_qos_turn_clock(m, true, now_ns);
+	cache_qos_turn_clock(&m->clock, true, now_ns);
 	cache_qos_changed(cq);
 	return true;
 }
@@ -195,7 +200,7 @@ void cache_qos_turns_stop(struct cache_qos *cq, u64 now_ns)
 	if (oldest == CACHE_QOS_NONE)
 		return;
 	monitor = &cq->monitors[oldest];
-	cache_qos_turn_clock(monitor, false, now_ns);
+	cache_qos_turn_clock(&monitor->clock, false, now_ns);
 	monitor->order = cq->next_order++;
 	WRITE_ONCE(monitor->unsettled, true);
 	monitor->status |= PMUKIT_CACHE_QOS_S_PARTIAL;
@@ -214,10 +219,11 @@ void cache_qos_turns_pause(struct cache_qos *cq, bool pause, u64 now_ns)
 {
 	u32 m;
 
+	cache_qos_turn_clock(&cq->yield_clock, pause, now_ns);
 	for (m = 1; m < CACHE_QOS_MAX_MONITORS; m++) {
 		if (!cq->monitors[m].turns || cache_qos_has(&cq->waiting, m))
 			continue;
-		cache_qos_turn_clock(&cq->monitors[m], !pause, now_ns);
+		cache_qos_turn_clock(&cq->monitors[m].clock, !pause, now_ns);
 		cq->monitors[m].began_ns = now_ns;
 	}
 }

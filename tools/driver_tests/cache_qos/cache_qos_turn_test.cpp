@@ -302,16 +302,19 @@ TEST(CacheQosTurns, R07_NoTimePassesForTurnsWhileOtherSoftwareHasTheRegisters)
     turns.world.run(10 * kMs);
     const u64 had = turns.had_ns(turns.monitors[0]);
     EXPECT_GE(had, 10 * kMs);
+    EXPECT_EQ(cache_qos_yielded_ns(&cq, turns.world.now_ns()), 0U);
     cache_qos_yield(&cq, true);
     cache_qos_turns_pause(&cq, true, turns.world.now_ns());
     turns.add(World::kNone);
     turns.world.run(10 * kMs);
     EXPECT_FALSE(cache_qos_turns_start(&cq, CACHE_QOS_NONE, turns.world.now_ns()));
     EXPECT_EQ(turns.had_ns(turns.monitors[0]), had);
+    EXPECT_EQ(cache_qos_yielded_ns(&cq, turns.world.now_ns()), 10 * kMs);
     cache_qos_resume(&cq);
     cache_qos_turns_pause(&cq, false, turns.world.now_ns());
     turns.world.run(10 * kMs);
     EXPECT_EQ(turns.had_ns(turns.monitors[0]), had + 10 * kMs);
+    EXPECT_EQ(cache_qos_yielded_ns(&cq, turns.world.now_ns()), 10 * kMs);
     EXPECT_EQ(turns.had_ns(turns.monitors[1]), 0U);
 }
 
