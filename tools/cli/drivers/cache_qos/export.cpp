@@ -75,6 +75,8 @@ void StreamRows::reading(uint64_t offset, const cache_qos::Reading &reading)
     const bool known = header != headers_.end();
     const cache_qos::Name *name = names_.find(reading.monitor, reading.domain);
     const bool named = name && name->kind == reading.kind;
+    const bool has_bound = reading.event == PMUKIT_CACHE_QOS_EVENT_OCCUPANCY &&
+                           !(known && header->second.backend == PMUKIT_CACHE_QOS_BACKEND_RESCTRL);
     std::array<Value, exporter::kOriginColumns> common;
     out_.origin(stream_, reading.time_ns, common.data());
     const Value rest[] = {
@@ -85,7 +87,7 @@ void StreamRows::reading(uint64_t offset, const cache_qos::Reading &reading)
         cache_qos::event_name(reading.event),
         cache_qos::has_value(reading) ? Value(reading.bytes) : Value(),
         cache_qos::has_value(reading) ? Value(reading.raw) : Value(),
-        reading.bound,
+        has_bound ? Value(reading.bound) : Value(),
         reading.age_ns,
         uint64_t{reading.generation},
         uint64_t{reading.status},

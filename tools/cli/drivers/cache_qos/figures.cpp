@@ -59,12 +59,13 @@ html::Timelines::Line line_of(const SeriesKey &key, const Series &series, const 
     return line;
 }
 
-std::vector<std::string> row_of(const SeriesKey &key, const Series &series)
+std::vector<std::string> row_of(const SeriesKey &key, const Series &series, bool of_resctrl)
 {
     const cache_qos::Summary summary = series.summary();
     const auto cell = [&series](uint64_t value) {
         return series.has_value() ? std::to_string(value) : std::string("-");
     };
+    const std::optional<uint64_t> bound = bound_of(series, of_resctrl);
     return {monitor_name(key),
             std::string(cache_qos::kind_name(series.kind())),
             series.named() ? series.named()->label() : "",
@@ -75,7 +76,7 @@ std::vector<std::string> row_of(const SeriesKey &key, const Series &series)
             cell(summary.median),
             cell(summary.max),
             cell(series.last_bytes()),
-            std::to_string(series.max_bound())};
+            bound ? std::to_string(*bound) : "-"};
 }
 
 // Approximate size of a line, its points and its table row on the page.
@@ -88,7 +89,7 @@ size_t bytes_of(const html::Timelines::Line &line)
 // `left` is the number of bytes that the page may still grow by. It is reduced by the size of the
 // added lines.
 std::optional<html::Figure> figure_for(const FigureHead &head, const SeriesTable &series,
-                                       const Event &event, size_t &left)
+                                       bool of_resctrl, const Event &event, size_t &left)
 {
     Span span;
     uint64_t highest = 0, readings = 0;
@@ -131,7 +132,7 @@ std::optional<html::Figure> figure_for(const FigureHead &head, const SeriesTable
         }
         left -= bytes_of(line);
         lines.lines.push_back(std::move(line));
-        figure.table.rows.push_back(row_of(key, one));
+        figure.table.rows.push_back(row_of(key, one, of_resctrl));
     }
     if (left_out)
         figure.table.rows.push_back({"",
@@ -146,12 +147,17 @@ std::optional<html::Figure> figure_for(const FigureHead &head, const SeriesTable
 
 }  // namespace
 
+std::optional<uint64_t> bound_of(const Series &series, bool of_resctrl)
+{
+    return series.is_count() || of_resctrl ? std::nullopt : std::optional(series.max_bound());
+}
+
 std::vector<html::Figure> cache_figures(const FigureHead &head, const SeriesTable &series,
-                                        size_t bytes)
+                                        bool of_resctrl, size_t bytes)
 {
     std::vector<html::Figure> figures;
     for (const Event &event : kEvents)
-        if (std::optional<html::Figure> figure = figure_for(head, series, event, bytes))
+        if (std::optional<html::Figure> figure = figure_for(head, series, of_resctrl, event, bytes))
             figures.push_back(std::move(*figure));
     if (figures.empty()) {
         figures.push_back(figure_of(head, "Caches"));

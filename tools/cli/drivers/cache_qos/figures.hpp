@@ -2,6 +2,7 @@
 // Figures of cache_qos: one line per monitor and L3, separately for occupancy and bandwidth.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "cli/figures.hpp"
@@ -9,9 +10,13 @@
 
 namespace pmukit::cli {
 
+// The error bound of an occupancy. nullopt: resctrl does not know it, or the series is a bandwidth.
+std::optional<uint64_t> bound_of(const decode::cache_qos::Series &series, bool of_resctrl);
+
 // `bytes` is the approximate limit for the size of the figures. Series beyond the limit are left
 // out, and the last row of the table shows how many these are.
 std::vector<html::Figure> cache_figures(const FigureHead &head,
-                                        const decode::cache_qos::SeriesTable &series, size_t bytes);
+                                        const decode::cache_qos::SeriesTable &series,
+                                        bool of_resctrl, size_t bytes);
 
 }  // namespace pmukit::cli

@@ -32,7 +32,7 @@ size_t lines_of(const html::Figure &figure)
 
 TEST(CacheFigures, EachMonitorHasALineInTheChartAndARowInTheTable)
 {
-    const auto figures = cache_figures({}, series_of_monitors(), limits::kPage);
+    const auto figures = cache_figures({}, series_of_monitors(), false, limits::kPage);
     ASSERT_EQ(figures.size(), 1U);
     EXPECT_EQ(lines_of(figures[0]), kMonitors);
     EXPECT_EQ(figures[0].table.rows.size(), kMonitors);
@@ -41,7 +41,7 @@ TEST(CacheFigures, EachMonitorHasALineInTheChartAndARowInTheTable)
 TEST(CacheFigures, LastTableRowHasTheNumberOfMonitorsLeftOutForThePageLimit)
 {
     constexpr size_t kBytes = 20000;
-    const auto figures = cache_figures({}, series_of_monitors(), kBytes);
+    const auto figures = cache_figures({}, series_of_monitors(), false, kBytes);
     ASSERT_EQ(figures.size(), 1U);
     const size_t lines = lines_of(figures[0]);
     EXPECT_GT(lines, 10U);

@@ -185,6 +185,7 @@ void print_series(const EventReadings &event, Output &out)
     for (const auto &[key, series] : event.series.all()) {
         const cache_qos::Summary summary = series.summary();
         const std::optional<double> share = share_of(event, key, series);
+        const std::optional<uint64_t> bound = bound_of(series, is_of_resctrl(event));
         const auto cell = [&series = series](uint64_t value) {
             return !series.has_value() ? std::string("-")
                    : series.is_count() ? megabytes_text(value)
@@ -197,12 +198,12 @@ void print_series(const EventReadings &event, Output &out)
             name_cell(series.named() ? series.named()->label() : "", width), key.domain,
             cache_qos::event_name(key.event), series.readings(), cell(summary.min),
             cell(summary.median), cell(summary.max),
-            share ? fmt::format("{:.1f}%", *share * 100) : std::string("-"), series.max_bound(),
-            strip_of(series), series.status() ? " " : "", words_of_status(series.status(), " "));
+            share ? fmt::format("{:.1f}%", *share * 100) : std::string("-"),
+            bound ? std::to_string(*bound) : "-", strip_of(series), series.status() ? " " : "",
+            words_of_status(series.status(), " "));
     }
-    out.text(
-        "\n  llc_occupancy in bytes, too high by up to bound (lines of an earlier RMID owner); "
-        "others in MB/s (10^6 bytes per second)\n");
+    out.print("\n  llc_occupancy in bytes, {} lines of an earlier RMID owner; others in MB/s\n",
+              is_of_resctrl(event) ? "with" : "too high by up to bound:");
     if (is_of_resctrl(event))
         out.print("  {}\n", resctrl::kMeaning);
 }
@@ -227,14 +228,15 @@ void print_remarks(size_t number, const EventReadings &event, const Verdict &ver
             out.print("  {}\n", counted_text(remark.count, remark.at_least, remark.text));
 }
 
-void write_timeline(JsonWriter &json, const Series &series)
+void write_timeline(JsonWriter &json, const Series &series, bool of_resctrl)
 {
     json.begin("timeline", JsonWriter::kArray);
     for (const cache_qos::Column &column : series.columns())
         json.element({{"time_ns", column.number << series.width_log2()},
                       {"highest", column.levels ? JsonValue(column.highest) : JsonValue(nullptr)},
                       {"last_bytes", column.last_bytes},
-                      {"bound", column.max_bound},
+                      {"bound", bound_of(series, of_resctrl) ? JsonValue(column.max_bound)
+                                                             : JsonValue(nullptr)},
                       {"status", words_of_status(column.status, ",")}});
     json.end();
 }
@@ -262,12 +264,12 @@ void write_series(JsonWriter &json, const EventReadings &event, const SeriesKey 
                   {"max", value(summary.max)},
                   {"last_bytes", value(series.last_bytes())},
                   {"share", share_of(event, key, series)},
-                  {"max_bound", series.max_bound()},
+                  {"max_bound", bound_of(series, is_of_resctrl(event))},
                   {"max_age_ns", series.max_age_ns()},
                   {"generations", series.generations()},
                   {"status", words_of_status(series.status(), ",")},
                   {"column_ns", uint64_t{1} << series.width_log2()}});
-    write_timeline(json, series);
+    write_timeline(json, series, is_of_resctrl(event));
     json.end();
 }
 
@@ -357,7 +359,8 @@ public:
                                   lines_of(remarks_of(event)), verdict.badge(number)};
             if (!page.has_room())
                 continue;
-            for (html::Figure &figure : cache_figures(head, event.series, page.bytes_left())) {
+            for (html::Figure &figure :
+                 cache_figures(head, event.series, is_of_resctrl(event), page.bytes_left())) {
                 if (is_of_resctrl(event))
                     figure.words.emplace_back(resctrl::kMeaning);
                 page.add(figure);
