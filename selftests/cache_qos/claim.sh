@@ -94,7 +94,7 @@ wait $stat
 sed 's/^/# /' stat
 # counted EVENT: the counts of EVENT are numbers, then unknown in at least 3 intervals, then numbers again.
 counted() {
-	awk -F, -v event="$1" 'index($0, event) { now = $2 ~ /^[0-9]+$/; if (!now) missing++; else if (missing) again++; else before++ }
+	awk -F, -v event="$1" 'index($0, event) { now = $2 ~ /^[0-9.]+$/; if (!now) missing++; else if (missing) again++; else before++ }
 		END { exit !(before && missing >= 3 && again) }' stat
 }
 counted llc_occupancy && counted total_bytes

@@ -227,10 +227,24 @@ Result<Recorder> Recorder::open(const RecordOptions &options)
         options.cpus.empty() && std::ranges::any_of(recorder.events_, [](const OpenedEvent &event) {
             return !event.pmu.cpumask;
         });
+    recorder.say_what_is_not_selected(options);
     recorder.online_path_ = options.online_path;
     if (Result<std::vector<int>> online = online_cpus(options.online_path); everywhere && online)
         recorder.online_ = std::move(*online);
     return recorder;
+}
+
+// A PMU with a cpumask counts for a whole device, whatever tasks the user names.
+void Recorder::say_what_is_not_selected(const RecordOptions &options)
+{
+    const std::pair<const char *, bool> selections[] = {{"-p", !options.processes.empty()},
+                                                        {"-t", !options.threads.empty()},
+                                                        {"-G", !options.cgroups.empty()}};
+    for (const auto &[option, given] : selections)
+        for (const OpenedEvent &event : events_)
+            if (given && event.pmu.cpumask)
+                remarks_.push_back(event.text + ": the PMU records for its whole device; " +
+                                   option + " does not apply to it");
 }
 
 // PMUs with a cpumask are system-wide and do not sample tasks.

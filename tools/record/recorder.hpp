@@ -106,6 +106,7 @@ public:
     const std::vector<OpenedEvent> &events() const { return events_; }
     bool has_aux() const;
     // Returns true if an event samples tasks. In this case, the last event is the tracking event.
+    void say_what_is_not_selected(const RecordOptions &options);
     bool follows_tasks() const;
     // Returns a remark for each event that the recorder opened with other settings than requested.
     // The recorder changes settings in the same cases as perf.

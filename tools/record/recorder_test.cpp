@@ -301,6 +301,16 @@ size_t rings_mapped()
     return rings;
 }
 
+TEST_F(RecorderTest, SaysThatAPmuOfADeviceCannotSelectTasks)
+{
+    options_.processes = {::getpid()};
+    const std::optional<Recorder> recorder = open_or_skip();
+    if (!recorder)
+        GTEST_SKIP() << skip_;
+    ASSERT_EQ(recorder->remarks().size(), 1U);
+    EXPECT_NE(recorder->remarks()[0].find("whole device; -p does not apply"), std::string::npos);
+}
+
 TEST_F(RecorderTest, EventsOfACpuShareARing)
 {
     // The recorder opens three events of the CPU clock, and the tracking event.
