@@ -144,6 +144,14 @@ const Case kCases[] = {
      "`pmukit record -e resctrl//` reads occupancy and bandwidth of its groups; umount /rc frees "
      "the registers, but deletes all control and "
      "monitor groups"},
+    {"RegistersOfAnotherTool",
+     [](const TestFolder &t) {
+         put_module(t, "cache_qos");
+         t.put("sys/bus/event_source/devices/cache_qos/registers", "cpu 0 rmid 1\n");
+     },
+     "registers", Health::kBad,
+     "another tool (pqos, PCM?) has the registers of L3 monitoring (cpu 0 rmid 1)",
+     "end that tool"},
     {"ResctrlBehindManyMounts",
      [](const TestFolder &t) {
          std::string mounts;

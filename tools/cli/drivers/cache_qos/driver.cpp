@@ -110,6 +110,24 @@ void check_resctrl(const Host &host, std::vector<Finding> &findings)
                      use, *at)});
 }
 
+// pqos and PCM write RMIDs without resctrl; the driver then yields.
+void check_registers(const Host &host, std::vector<Finding> &findings)
+{
+    const std::optional<std::string> owner =
+        host.text(fmt::format("{}/cache_qos/registers", kPmus));
+    if (owner && owner->starts_with("cpu "))
+        findings.push_back({"registers", Health::kBad,
+                            "another tool (pqos, PCM?) has the registers of L3 monitoring (" +
+                                *owner + "): cache_qos has yielded, its events are not counted",
+                            "end that tool; cache_qos resumes when every CPU has RMID 0"});
+}
+
+void check_sources(const Host &host, std::vector<Finding> &findings)
+{
+    check_resctrl(host, findings);
+    check_registers(host, findings);
+}
+
 constexpr TermValue kEventValues[] = {{1, "snapshot"}};
 
 // Of cache_qos_aux.
@@ -139,7 +157,7 @@ constinit const DriverDescription cache_qos_driver = {
     .resolve = nullptr,
     .aux_bytes = 0,
     .others = {},
-    .check = check_resctrl,
+    .check = check_sources,
     .probe_terms = nullptr,
     .other_source = &kOtherSource,
 };

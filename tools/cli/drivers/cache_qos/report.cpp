@@ -32,6 +32,7 @@ struct EventReadings {
     std::map<uint16_t, cache_qos::Header> headers;  // newest header, by L3
     uint64_t readings = 0, lost = 0, missing = 0, duplicates = 0, skipped_bytes = 0;
     uint64_t not_kept = 0;  // readings of series beyond the memory budget
+    uint64_t yielded = 0;   // readings while other software had the registers
 };
 
 // Collects the readings of one stream. The event of each CPU numbers its records separately.
@@ -56,6 +57,7 @@ public:
         if (!account_.note(reading.sequence))
             return;
         event_.readings++;
+        event_.yielded += (reading.status & PMUKIT_CACHE_QOS_S_YIELDED) != 0;
         event_.not_kept += !event_.series.add(reading);
     }
     void name(uint64_t, const cache_qos::NamePart &part) override
@@ -215,6 +217,7 @@ std::vector<Remark> remarks_of(const EventReadings &event)
         {event.missing, sentences::kMissingRecords},
         {event.duplicates, sentences::kDuplicates},
         {event.skipped_bytes, sentences::kSkippedBytes},
+        {event.yielded, "readings are from before other software took the registers (yielded)"},
         {event.not_kept, "readings exceed the memory limit; export has them"},
     };
 }
