@@ -611,8 +611,15 @@ int cache_qos_cpu_online(struct cache_qos *cq, unsigned int cpu, u16 domain)
 		return 0;
 	}
 	/* After suspend PQR_ASSOC may still have the driver's RMID. */
-	if (rmid && !cq->force && !(c->ready && rmid == c->rmid))
-		return -EBUSY;
+	if (rmid && !(c->ready && rmid == c->rmid)) {
+		if (!cq->force)
+			return -EBUSY;
+		/* A monitor may get the same RMID. The driver must not restore that of other software. */
+		rmid = 0;
+		found &= CACHE_QOS_PQR_CLOSID;
+		if (cache_qos_wrmsr(cq->backend, CACHE_QOS_PQR_ASSOC, found))
+			return -EIO;
+	}
 	c->pqr = found;
 	memset(c->recent, 0, sizeof(c->recent));
 	WRITE_ONCE(c->foreign, 0);

@@ -101,11 +101,17 @@ void check_paranoid(const Host &host, Findings &findings)
     const bool may = host.can(CAP_PERFMON) || host.can(CAP_SYS_ADMIN);
     const std::string what = fmt::format("perf_event_paranoid is {}{}", *level,
                                          may ? ", and this user has CAP_PERFMON" : "");
-    if (may || *level <= 0)
+    // Whatever the level, PMUs that record what other users do want the capability.
+    constexpr const char *kFix = "run as root or with CAP_PERFMON";
+    if (may)
         findings.push_back({"privilege", Health::kGood, what});
+    else if (*level <= 0)
+        findings.push_back({"privilege", Health::kNote,
+                            what + ": this user may count, but not record with PMUs of pmukit",
+                            kFix});
     else
-        findings.push_back({"privilege", Health::kBad, what + ": system-wide PMUs cannot be opened",
-                            "run as root, or sysctl kernel.perf_event_paranoid=0"});
+        findings.push_back(
+            {"privilege", Health::kBad, what + ": system-wide PMUs cannot be opened", kFix});
 }
 
 // Applies the rules of the kernel's kallsyms_show_value().

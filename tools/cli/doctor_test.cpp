@@ -171,13 +171,13 @@ const Case kCases[] = {
     {"ParanoidRoot", [](const TestFolder &) {}, "privilege", Health::kGood,
      "is 3, and this user has", ""},
     {"ParanoidUser", [](const TestFolder &t) { t.put("proc/self/status", kUser); }, "privilege",
-     Health::kBad, "perf_event_paranoid is 3", "sysctl kernel.perf_event_paranoid=0"},
+     Health::kBad, "perf_event_paranoid is 3", "CAP_PERFMON"},
     {"TrustedUser",
      [](const TestFolder &t) {
          t.put("proc/self/status", kUser);
          t.put("proc/sys/kernel/perf_event_paranoid", "-1\n");
      },
-     "privilege", Health::kGood, "perf_event_paranoid is -1", ""},
+     "privilege", Health::kNote, "perf_event_paranoid is -1: this user may count", "CAP_PERFMON"},
     {"NoPerfEvents", [](const TestFolder &t) { t.remove("proc/sys/kernel/perf_event_paranoid"); },
      "privilege", Health::kBad, "no perf events", "CONFIG_PERF_EVENTS"},
     {"HiddenPointers", [](const TestFolder &t) { t.put("proc/sys/kernel/kptr_restrict", "2\n"); },

@@ -20,17 +20,21 @@ bool has_pmu(const Host &host, std::string_view prefix)
         host.names(kPmus), [prefix](const std::string &name) { return name.starts_with(prefix); });
 }
 
+const DriverDescription *counter_of_pmu(std::string_view pmu)
+{
+    for (const DriverDescription *driver : drivers())
+        if (std::ranges::any_of(driver->counting_pmus,
+                                [pmu](std::string_view prefix) { return pmu.starts_with(prefix); }))
+            return driver;
+    return nullptr;
+}
+
 std::optional<std::string_view> driver_on(const Host &host, std::string_view pmu)
 {
     if (const DriverDescription *driver = recorder_of_pmu(pmu))
         return driver->name;
-    for (const DriverDescription *driver : drivers())
-        if (std::ranges::any_of(
-                driver->counting_pmus,
-                [pmu](std::string_view prefix) { return pmu.starts_with(prefix); }) &&
-            is_ours(host, driver->name))
-            return driver->name;
-    return std::nullopt;
+    const DriverDescription *const counter = counter_of_pmu(pmu);
+    return counter && is_ours(host, counter->name) ? std::optional(counter->name) : std::nullopt;
 }
 
 }  // namespace pmukit::cli

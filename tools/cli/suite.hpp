@@ -9,6 +9,8 @@
 
 namespace pmukit::cli {
 
+struct DriverDescription;
+
 constexpr std::string_view kPmus = "sys/bus/event_source/devices";
 // Modules of pmukit use this module directly, except those named *_sim and *_engine.
 constexpr std::string_view kShared = "pmukit_common";
@@ -19,6 +21,9 @@ bool is_ours(const Host &host, std::string_view module);
 
 // True if a PMU exists whose name begins with the prefix.
 bool has_pmu(const Host &host, std::string_view prefix);
+
+// Returns the description of a PMU's driver if the PMU only counts; nullptr if it does not.
+const DriverDescription *counter_of_pmu(std::string_view pmu);
 
 // Returns the name of the driver of a PMU, also if the PMU only counts; nullopt if the PMU has no
 // driver of pmukit.

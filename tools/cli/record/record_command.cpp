@@ -25,6 +25,7 @@
 #include "cli/record/record_files.hpp"
 #include "cli/record/record_output.hpp"
 #include "cli/record/record_plan.hpp"
+#include "cli/suite.hpp"
 #include "cli/version.hpp"
 #include "cli/workload.hpp"
 #include "console/inherited.hpp"
@@ -317,6 +318,25 @@ Error explain_busy(const Error &error)
                                                    joined(holders, ", ")};
 }
 
+// An event of a PMU that only counts cannot be sampled. Names what counts, and what records.
+Error explain_counting(const Error &error, const std::vector<record::EventString> &events)
+{
+    if (error.code != Errc::kUnsupported)
+        return error;
+    for (const record::EventString &event : events) {
+        const DriverDescription *const driver = counter_of_pmu(event.pmu);
+        if (!driver || recorder_of_pmu(event.pmu) || !error.message.starts_with(event.pmu + "/"))
+            continue;
+        const std::string records =
+            driver->recorded ? fmt::format(", or record {}/{}/", driver->recorded->pmu_prefix,
+                                           driver->example_terms)
+                             : "";
+        return Error{error.code, fmt::format("{}: the PMU only counts; use perf stat -e {}{}",
+                                             event.text, event.text, records)};
+    }
+    return error;
+}
+
 // Other sources
 
 // Options of perf events that do not apply to another source.
@@ -539,7 +559,7 @@ Result<int> run_record(const RecordCommandOptions &options, Output &out)
     allow_more_files();
     Result<record::Recorder> recorder = record::Recorder::open(wanted);
     if (!recorder)
-        return explain_busy(recorder.error());
+        return explain_counting(explain_busy(recorder.error()), wanted.events);
     say_remarks(options, recorder->remarks());
     if (options.verbose)
         say_opened(*recorder);

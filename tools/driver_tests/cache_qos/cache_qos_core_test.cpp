@@ -510,8 +510,24 @@ TEST_F(CacheQos, R08_rejects_cpu_with_foreign_rmid_unless_forced)
     EXPECT_EQ(cq->domains[0].nr_cpus, 0u);
     cq->force = true;
     EXPECT_EQ(cache_qos_cpu_online(cq.get(), 0, 0), 0);
+    EXPECT_EQ(pqr[0], 0x700000000u);
     run(0, nullptr);
     EXPECT_EQ(pqr[0], 0x700000000u);
+}
+
+// When the other tool ends, it writes RMID 0.
+TEST_F(CacheQos, R08_does_not_restore_the_rmid_of_other_software)
+{
+    start();
+    cache_qos_cpu_offline(cq.get(), 0);
+    pqr[0] = 0x700000003;
+    cq->force = true;
+    ASSERT_EQ(cache_qos_cpu_online(cq.get(), 0, 0), 0);
+    current_cpu = 0;
+    pqr[0] = 0x700000000;
+    cache_qos_check_pqr(cq.get(), &cpus[0]);
+    EXPECT_EQ(pqr[0], 0x700000000u);
+    EXPECT_EQ(cpus[0].hijacks, 0u);
 }
 
 // With cq->force, a CPU may come online with an RMID that is out of the driver's range.
