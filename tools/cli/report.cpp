@@ -211,8 +211,10 @@ const DriverDescription *description_of(const Recording &recording, size_t event
 
 std::string event_name(const Recording &recording, size_t event)
 {
-    const std::vector<perfdata::Event> &events = recording.reader().events();
-    return event < events.size() ? escape(perfdata::name_of(events[event])) : "unknown";
+    const perfdata::Reader &reader = recording.reader();
+    return event < reader.events().size()
+               ? escape(perfdata::name_of(reader, reader.events()[event]))
+               : "unknown";
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ html::Page page_of(const Recording &recording, const RecordingTotals &totals)
     page.source = recording.common_source().value_or("");
     std::string events;
     for (size_t event = 0; event < recording.reader().events().size(); event++) {
-        events +=
-            (events.empty() ? "" : ", ") + perfdata::name_of(recording.reader().events()[event]);
+        events += (events.empty() ? "" : ", ") +
+                  perfdata::name_of(recording.reader(), recording.reader().events()[event]);
         if (const std::string terms = terms_of(recording, event); !terms.empty())
             events += " with " + terms;
     }

@@ -53,6 +53,7 @@ Result<Attr> parse_attr(Bytes bytes, std::endian order)
     Attr attr;
     attr.type = load<uint32_t>(bytes.data() + kAttrType, order);
     attr.config = u64_or_zero(bytes, kAttrConfig, order);
+    attr.bp_type = or_zero<uint32_t>(bytes, kAttrBpType, order);
     attr.config1 = u64_or_zero(bytes, kAttrConfig1, order);
     attr.config2 = u64_or_zero(bytes, kAttrConfig2, order);
     attr.sample_period = u64_or_zero(bytes, kAttrSamplePeriod, order);

@@ -26,6 +26,7 @@ struct Attr {
     uint64_t sample_regs_intr = 0;
     uint32_t sample_stack_user = 0;  // bytes
     uint32_t aux_sample_size = 0;    // bytes
+    uint32_t bp_type = 0;            // HW_BREAKPOINT_*
     int32_t clock_id = 0;            // CLOCK_*, if use_clockid is set
     bool sample_id_all = false;
     bool freq = false;  // sample_period is samples per second

@@ -101,6 +101,7 @@ enum AttrOffset : size_t {
     kAttrSampleType = 24,
     kAttrReadFormat = 32,
     kAttrFlags = 40,
+    kAttrBpType = 52,
     kAttrConfig1 = 56,
     kAttrConfig2 = 64,
     kAttrBranchSampleType = 72,

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include "base/number.hpp"
 
@@ -117,49 +118,116 @@ std::string modifiers_of(const Attr &attr)
     return letters.empty() ? letters : ":" + letters;
 }
 
-std::string cache_name(uint64_t config)
+// Caches that have no stores, and those that have neither stores nor prefetches.
+constexpr uint64_t kWithoutStores[] = {PERF_COUNT_HW_CACHE_L1I, PERF_COUNT_HW_CACHE_ITLB,
+                                       PERF_COUNT_HW_CACHE_BPU};
+constexpr uint64_t kOnlyLoads[] = {PERF_COUNT_HW_CACHE_ITLB, PERF_COUNT_HW_CACHE_BPU};
+
+bool is_in(std::span<const uint64_t> caches, uint64_t cache)
 {
-    for (const Cache &cache : kCaches)
-        for (const CacheOperation &what : kCacheOperations)
-            if (config == (cache.id | what.operation << 8 | what.result << 16))
-                return std::string(cache.name) + std::string(what.name);
-    return "unknown-ext-hardware-cache-type";
+    return std::ranges::find(caches, cache) != caches.end();
 }
 
-std::string generic_name(const Attr &attr)
+std::string cache_name(uint64_t config)
 {
-    for (const Name &known : kEvents)
-        if (known.event == GenericEvent{attr.type, attr.config})
-            return std::string(known.name);
+    const uint64_t cache = config & 0xff, operation = config >> 8 & 0xff,
+                   result = config >> 16 & 0xff;
+    if (cache >= PERF_COUNT_HW_CACHE_MAX)
+        return "unknown-ext-hardware-cache-type";
+    if (operation >= PERF_COUNT_HW_CACHE_OP_MAX)
+        return "unknown-ext-hardware-cache-op";
+    if (result >= PERF_COUNT_HW_CACHE_RESULT_MAX)
+        return "unknown-ext-hardware-cache-result";
+    if ((operation == PERF_COUNT_HW_CACHE_OP_WRITE && is_in(kWithoutStores, cache)) ||
+        (operation == PERF_COUNT_HW_CACHE_OP_PREFETCH && is_in(kOnlyLoads, cache)))
+        return "invalid-cache";
+    const auto *const what =
+        std::ranges::find_if(kCacheOperations, [&](const CacheOperation &known) {
+            return known.operation == operation && known.result == result;
+        });
+    return std::string(std::ranges::find(kCaches, cache, &Cache::id)->name) +
+           std::string(what->name);
+}
+
+std::string breakpoint_name(const Attr &attr)
+{
+    constexpr std::string_view kAccesses[] = {"", "r", "w", "rw", "x"};  // by HW_BREAKPOINT_*
+    return fmt::format("mem:{:#x}:{}", attr.config1,
+                       attr.bp_type < std::size(kAccesses) ? kAccesses[attr.bp_type] : "");
+}
+
+std::string fixed_name(uint32_t type, uint64_t config, std::string_view otherwise)
+{
+    const auto *const known = std::ranges::find(kEvents, GenericEvent{type, config}, &Name::event);
+    return std::string(known == std::end(kEvents) ? otherwise : known->name);
+}
+
+constexpr uint64_t kConfigMask = UINT32_MAX;  // of PERF_TYPE_HARDWARE and PERF_TYPE_HW_CACHE
+
+bool has_pmu_in_config(const Attr &attr)
+{
+    return (attr.type == PERF_TYPE_HARDWARE || attr.type == PERF_TYPE_HW_CACHE) &&
+           attr.config > kConfigMask;
+}
+
+std::string bare_name(const Attr &attr)
+{
     switch (attr.type) {
         case PERF_TYPE_HARDWARE:
-            return "unknown-hardware";
+            return fixed_name(attr.type, attr.config & kConfigMask, "unknown-hardware");
         case PERF_TYPE_SOFTWARE:
-            return "unknown-software";
+            return fixed_name(attr.type, attr.config, "unknown-software");
         case PERF_TYPE_TRACEPOINT:
-            return "unknown tracepoint";
+            return fmt::format("tracepoint/id={:#x}/", attr.config);
         case PERF_TYPE_HW_CACHE:
             return cache_name(attr.config);
         case PERF_TYPE_RAW:
             return fmt::format("raw {:#x}", attr.config);
         case PERF_TYPE_BREAKPOINT:
-            return fmt::format("mem:{:#x}", attr.config1);
+            return breakpoint_name(attr);
         default:
-            return {};
+            return fmt::format("unknown event PMU={} config={:#x}", attr.type, attr.config);
     }
+}
+
+std::string pmu_or_type(std::string_view pmu, uint32_t type)
+{
+    if (!pmu.empty())
+        return std::string(pmu);
+    return type == PERF_TYPE_RAW ? "cpu" : fmt::format("type{}", type);
+}
+
+std::string unmodified_name(const Attr &attr, std::string_view pmu)
+{
+    if (has_pmu_in_config(attr))
+        return fmt::format("{}/{}/", pmu_or_type(pmu, pmu_type(attr)), bare_name(attr));
+    if (type_name(attr.type).empty() && !pmu.empty())
+        return fmt::format("{}/config={:#x}/", pmu, attr.config);
+    return bare_name(attr);
+}
+
+// perf prints no modifiers after an event of an unknown type.
+bool has_modifiers(const Attr &attr)
+{
+    return !type_name(attr.type).empty();
 }
 
 }  // namespace
 
-std::string default_name(const Attr &attr)
+uint32_t pmu_type(const Attr &attr)
 {
-    const std::string name = generic_name(attr);
-    return name.empty() ? name : name + modifiers_of(attr);
+    return has_pmu_in_config(attr) ? static_cast<uint32_t>(attr.config >> 32) : attr.type;
 }
 
-std::string name_of(const Event &event)
+std::string default_name(const Attr &attr, std::string_view pmu)
 {
-    return event.name.empty() ? default_name(event.attr) : event.name;
+    return unmodified_name(attr, pmu) + (has_modifiers(attr) ? modifiers_of(attr) : "");
+}
+
+std::string name_of(const Reader &reader, const Event &event)
+{
+    return event.name.empty() ? default_name(event.attr, reader.pmu_name(pmu_type(event.attr)))
+                              : event.name;
 }
 
 std::string_view type_name(uint32_t type)

@@ -29,12 +29,15 @@ std::vector<std::string> generic_names();
 // True for the dummy event, which counts nothing: perf opens it to get records other than samples.
 bool is_dummy(const Attr &attr);
 
-// perf's name for an event that has no name in the file, such as cycles:u or raw 0x1a8. Empty for
-// an event of a dynamic PMU: the kernel assigns its type at run time, so the type does not identify
-// the PMU.
-std::string default_name(const Attr &attr);
-// The name in the file, or the default name.
-std::string name_of(const Event &event);
+// Type of the PMU of an event. On a machine with CPUs of several kinds, it is in the upper half of
+// the config of a hardware or cache event.
+uint32_t pmu_type(const Attr &attr);
+// A name for an event that has none in the file: perf's, such as cycles:u, raw 0x1a8 or
+// cpu_core/cycles/. pmu: name of the PMU of pmu_type(), empty if not known. perf refuses a
+// tracepoint without a name; here it is tracepoint/id=0x4d/. Never empty.
+std::string default_name(const Attr &attr, std::string_view pmu = {});
+// The name in the file, or the default name with the file's names of PMUs. Never empty.
+std::string name_of(const Reader &reader, const Event &event);
 // Name of a PERF_TYPE_*, such as "software". Empty for a dynamic type.
 std::string_view type_name(uint32_t type);
 

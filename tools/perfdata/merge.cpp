@@ -511,7 +511,7 @@ std::vector<WriterEvent> Merge::events() const
                 id = merged_id(input, id);
             if (event.ids.empty())
                 event.ids.push_back(input.own_ids[i]);
-            event.name = with_host(name_of(input.reader.events()[i++]), input);
+            event.name = with_host(name_of(input.reader, input.reader.events()[i++]), input);
             all.push_back(std::move(event));
         }
     return all;

@@ -14,7 +14,7 @@ namespace {
 bool is_called(const perfdata::Reader &reader, const perfdata::Event &event,
                const std::string &name)
 {
-    const std::string own = perfdata::name_of(event);
+    const std::string own = perfdata::name_of(reader, event);
     return own == name || reader.pmu_name(event.attr.type) == name ||
            own.substr(0, own.find('/')) == name;
 }
@@ -36,7 +36,7 @@ Result<std::vector<bool>> choose_events(const perfdata::Reader &reader,
         if (found)
             continue;
         for (const perfdata::Event &event : reader.events())
-            known.push_back(perfdata::name_of(event));
+            known.push_back(perfdata::name_of(reader, event));
         const std::string all = joined(known, ", ");
         for (const perfdata::Event &event : reader.events())
             known.push_back(reader.pmu_name(event.attr.type));

@@ -30,7 +30,7 @@ std::string RowsOut::host_of(size_t event, std::string_view pmu) const
     const std::vector<std::string_view> hosts = split(reader.hostname(), '+');
     if (hosts.size() < 2 || event >= reader.events().size())
         return host_name();
-    const std::string name = perfdata::name_of(reader.events()[event]);
+    const std::string name = perfdata::name_of(reader, reader.events()[event]);
     // The name of an event may contain an @ that no merge has added.
     const std::string_view host = std::string_view(name).substr(name.rfind('@') + 1);
     return std::ranges::find(hosts, host) != hosts.end() ? shortened(host, kMostRowName)

@@ -52,8 +52,10 @@ const std::string &Folded::outermost(size_t event)
         look_at_events();
     if (const std::optional<std::string> source = recording().source(event))
         at->second = "source=" + *source + ';';
-    const std::vector<perfdata::Event> &events = recording().reader().events();
-    const std::string name = event < events.size() ? perfdata::name_of(events[event]) : "unknown";
+    const perfdata::Reader &reader = recording().reader();
+    const std::string name = event < reader.events().size()
+                                 ? perfdata::name_of(reader, reader.events()[event])
+                                 : "unknown";
     if (event_names_.size() > 1 || (event_names_.size() == 1 && !event_names_.contains(name)))
         at->second += as_frame(name) + ';';
     return at->second;
@@ -61,9 +63,10 @@ const std::string &Folded::outermost(size_t event)
 
 void Folded::look_at_events()
 {
-    for (const perfdata::Event &event : recording().reader().events())
+    const perfdata::Reader &reader = recording().reader();
+    for (const perfdata::Event &event : reader.events())
         if (event_names_.size() < 2 && !perfdata::is_dummy(event.attr))
-            event_names_.insert(perfdata::name_of(event));
+            event_names_.insert(perfdata::name_of(reader, event));
 }
 
 void Folded::put_frame(const Stack &stack, const StackFrame &at, const Seen &seen,

@@ -98,8 +98,8 @@ void Pprof::begin(const std::vector<bool> &wanted)
     for (size_t event = 0; event < events.size(); event++) {
         if ((!wanted.empty() && !wanted[event]) || perfdata::is_dummy(events[event].attr))
             continue;
-        const std::string name =
-            shortened(valid_utf8(perfdata::name_of(events[event])), kMostRowName);
+        const std::string name = shortened(
+            valid_utf8(perfdata::name_of(recording().reader(), events[event])), kMostRowName);
         const auto [at, fresh] = value_by_name.try_emplace(name, values_.size());
         if (fresh)
             put_type(name);

@@ -17,9 +17,10 @@ using exporter::Value;
 const std::string &SampleRows::name_of(size_t event)
 {
     const auto [at, fresh] = event_names_.try_emplace(event);
+    const perfdata::Reader &reader = out_.recording().reader();
     if (fresh)
-        at->second = shortened(
-            valid_utf8(perfdata::name_of(out_.recording().reader().events()[event])), kMostRowName);
+        at->second =
+            shortened(valid_utf8(perfdata::name_of(reader, reader.events()[event])), kMostRowName);
     return at->second;
 }
 

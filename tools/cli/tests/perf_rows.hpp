@@ -69,7 +69,7 @@ inline Contents contents_of(const std::string &path)
     }
     for (const perfdata::Event &event : reader->events())
         if (driver_of_pmu(recorded_drivers(), reader->pmu_name(event.attr.type)))
-            contents.of_drivers.insert(perfdata::name_of(event) + ":");
+            contents.of_drivers.insert(perfdata::name_of(*reader, event) + ":");
     Result<perfdata::Reader> again = perfdata::Reader::open_path(path);
     const Result<std::string> fields = perfdata::testing::script_fields(*again);
     EXPECT_TRUE(fields);
@@ -479,7 +479,7 @@ inline OrdinaryEvents ordinary_events(const std::string &path, const Contents &c
         continue;  // in pipe layout, events arrive with the records
     std::set<std::string> all, ordinary;
     for (const perfdata::Event &event : reader->events()) {
-        const std::string name = perfdata::name_of(event);
+        const std::string name = perfdata::name_of(*reader, event);
         if (!perfdata::is_dummy(event.attr))
             all.insert(name);
         if (!contents.of_drivers.contains(name + ":"))

@@ -107,7 +107,7 @@ inline Stats stats_of_walk(const std::string &path)
     Result<cli::Recording> recording = cli::Recording::open(path, recorded_drivers());
     EXPECT_TRUE(recording && recording->read_front());
     const auto name_of = [&](size_t event) {
-        return perfdata::name_of(recording->reader().events()[event]);
+        return perfdata::name_of(recording->reader(), recording->reader().events()[event]);
     };
     Samples samples(*recording,
                     [&](const EventSample &sample) { stats.samples[name_of(sample.event)]++; });
