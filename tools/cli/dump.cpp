@@ -80,8 +80,8 @@ Result<int> run_dump(const DumpOptions &options, Output &out)
         out.print("# {}\n", counted_text(times, false, sentences::kThrottled));
 
     say_nothing_recorded(*recording, *totals);
-    return say_troubles({recording->missing(*totals), recording->damage(),
-                         skipped_text(recording->path(), skipped)});
+    return say_troubles({recording->missing(*totals), recording->not_decoded(*totals),
+                         recording->damage(), skipped_text(recording->path(), skipped)});
 }
 
 }  // namespace pmukit::cli

@@ -13,6 +13,7 @@
 #include "cli/drivers/hisi_ptt/layout.hpp"
 #include "cli/figures.hpp"
 #include "cli/join.hpp"
+#include "cli/report_events.hpp"
 #include "cli/report_html.hpp"
 #include "cli/report_join.hpp"
 #include "console/temp_file.hpp"
@@ -108,20 +109,35 @@ std::vector<Remark> remarks_of(const RecordingTotals &totals)
     };
 }
 
+// Prints the events of a recording in which no driver of pmukit decodes anything.
+void print_ordinary(const Recording &recording, const RecordingTotals &totals,
+                    const OrdinaryEvents &ordinary, Output &out)
+{
+    if (recording.not_decoded(totals).empty())
+        return;
+    for (const std::string &line : ordinary.lines())
+        out.print("{}\n", line);
+    if (lines_of(remarks_of(totals)).empty() && recording.damage().empty())
+        out.print("{}\n", sentences::kNothingLost);
+}
+
 void print_human(const Recording &recording, const RecordingTotals &totals, const Reports &reports,
-                 const Joining *joining, const ReportOptions &options, Output &out)
+                 const OrdinaryEvents &ordinary, const Joining *joining,
+                 const ReportOptions &options, Output &out)
 {
     if (joining)
         print_join(joining->joined, options, out);
     for (const auto &[driver, report] : reports.all())
         if (!joining)
             report->print(recording, Verdict(recording, totals, driver), out);
+    print_ordinary(recording, totals, ordinary, out);
     for (const std::string &line : lines_of(remarks_of(totals)))
         out.print("{}\n", line);
 }
 
 void print_json(const Recording &recording, const RecordingTotals &totals, const Reports &reports,
-                const Joining *joining, const ReportOptions &options, Output &out)
+                const OrdinaryEvents &ordinary, const Joining *joining,
+                const ReportOptions &options, Output &out)
 {
     JsonWriter json(out);
     json.member("source", options.source);
@@ -129,11 +145,16 @@ void print_json(const Recording &recording, const RecordingTotals &totals, const
     for (const auto &[driver, report] : reports.all())
         report->write_pmus(recording, json);
     json.end();
+    ordinary.write(json);
+    const std::string damage = recording.damage();
     json.members({{"lost_samples", totals.lost_samples},
                   {"lost_aux_bytes", totals.lost_aux_bytes},
                   {"aux_truncations", totals.aux_truncations},
                   {"aux_unknown_losses", totals.aux_unknown_losses},
-                  {"throttled", totals.throttled()}});
+                  {"throttled", totals.throttled()},
+                  {"unknown_records", totals.unknown_records},
+                  {"unreadable_records", totals.unreadable_records},
+                  {"damage", damage.empty() ? JsonValue(nullptr) : JsonValue(damage)}});
     for (const auto &[driver, report] : reports.all())
         report->write_extras(recording, json);
     if (joining) {
@@ -146,10 +167,13 @@ void print_json(const Recording &recording, const RecordingTotals &totals, const
 
 // Writes the page to a file without a name, which the caller names after all other output.
 Result<perfdata::NewFile> write_page(const Recording &recording, const RecordingTotals &totals,
-                                     const Reports &reports, const Joining *joining,
-                                     const ReportOptions &options)
+                                     const Reports &reports, const OrdinaryEvents &ordinary,
+                                     const Joining *joining, const ReportOptions &options)
 {
     html::Page page = page_of(recording, totals);
+    if (!recording.not_decoded(totals).empty())
+        for (const std::string &line : ordinary.lines())
+            page.facts.push_back(line);
     page.losses = lines_of(remarks_of(totals));
     for (const std::string &trouble :
          {recording.nothing_recorded(totals), recording.missing(totals), recording.damage()})
@@ -179,21 +203,24 @@ std::vector<std::string> troubles_of(const Recording &recording, const Recording
 }
 
 Result<int> say(const Recording &recording, const RecordingTotals &totals, const Reports &reports,
-                const Joining *joining, const ReportOptions &options, Output &out)
+                const OrdinaryEvents &ordinary, const Joining *joining,
+                const ReportOptions &options, Output &out)
 {
     std::optional<perfdata::NewFile> page;
     if (!options.html.empty()) {
         Result<perfdata::NewFile> written =
-            write_page(recording, totals, reports, joining, options);
+            write_page(recording, totals, reports, ordinary, joining, options);
         if (!written)
             return written.error();
         page.emplace(std::move(*written));
     }
     if (options.json)
-        print_json(recording, totals, reports, joining, options, out);
+        print_json(recording, totals, reports, ordinary, joining, options, out);
     else if (options.html.empty())
-        print_human(recording, totals, reports, joining, options, out);
+        print_human(recording, totals, reports, ordinary, joining, options, out);
     say_nothing_recorded(recording, totals);
+    if (const std::string text = recording.not_decoded(totals); !text.empty())
+        warn(text);
     for (const auto &[driver, report] : reports.all())
         for (const std::string &warning : report->warnings(recording))
             warn(warning);
@@ -277,13 +304,19 @@ Result<int> run_report(const ReportOptions &given, Output &out)
     Result<std::unique_ptr<Joining>> joining = joining_of(*recording, *reports, options);
     if (!joining)
         return joining.error();
-    Result<RecordingTotals> totals = recording->walk(*reports);
+    OrdinaryEvents ordinary(*recording);
+    Result<RecordingTotals> totals =
+        recording->walk(*reports, [&](const perfdata::Record &record) -> Result<void> {
+            ordinary.note(record);
+            return {};
+        });
     if (!totals)
         return totals.error();
+    ordinary.finish();
     finish(*recording, *totals, *reports);
     if (*joining)
         (*joining)->joined = (*joining)->join.finish();
-    return say(*recording, *totals, *reports, joining->get(), options, out);
+    return say(*recording, *totals, *reports, ordinary, joining->get(), options, out);
 }
 
 }  // namespace pmukit::cli

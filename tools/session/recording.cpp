@@ -988,11 +988,9 @@ std::string Recording::pmu_name(size_t event) const
 
 std::string Recording::missing(const RecordingTotals &totals) const
 {
-    bool ours = totals.pieces != 0;
     for (size_t event = 0; event < reader_.events().size(); event++) {
         if (!driver(event))
             continue;
-        ours = true;
         if (driver(event)->bare_samples)
             continue;
         const bool asked = reader_.events()[event].attr.sample_type & PERF_SAMPLE_RAW;
@@ -1003,6 +1001,14 @@ std::string Recording::missing(const RecordingTotals &totals) const
                 "record with: perf record -R -a -e {}/.../",
                 path_, pmu_name(event), totals.samples[event], pmu_name(event));
     }
+    return {};
+}
+
+std::string Recording::not_decoded(const RecordingTotals &totals) const
+{
+    bool ours = totals.pieces != 0;
+    for (size_t event = 0; event < reader_.events().size(); event++)
+        ours |= driver(event) != nullptr;
     if (ours || !nothing_recorded(totals).empty())
         return {};
     return path_ +

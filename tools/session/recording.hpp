@@ -285,9 +285,11 @@ public:
     void claim_decoder_version(std::optional<uint64_t> version) { claimed_version_ = version; }
     std::optional<uint64_t> claimed_decoder_version() const { return claimed_version_; }
     uint64_t decoder_version_of_file() const { return decoder_version_; }
-    // Message why the recording has nothing to show: it has no PMU of a pmukit driver, or lacks the
-    // payload of that PMU. Empty: there is something to show.
+    // Message that samples of a PMU of a pmukit driver lack their payload. Empty: none does.
     std::string missing(const RecordingTotals &totals) const;
+    // Message that no PMU of a pmukit driver was recorded, only other events. Empty: one was, or
+    // nothing was recorded.
+    std::string not_decoded(const RecordingTotals &totals) const;
     // Message that a complete recording has neither samples nor AUX data, which is no error. Empty:
     // it has some.
     std::string nothing_recorded(const RecordingTotals &totals) const;

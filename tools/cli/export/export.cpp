@@ -201,14 +201,10 @@ exporter::Output output_of(const ExportOptions &options, const Recording &record
 std::string nothing_text(const Recording &recording, const RecordingTotals &totals,
                          const RowsOut &out)
 {
-    // If no event belongs to a pmukit driver, and ordinary samples were written, nothing is
-    // missing: return no message.
-    bool ours = false;
-    for (size_t event = 0; event < recording.reader().events().size(); event++)
-        ours |= recording.driver(event) != nullptr;
-    return !ours && out.counts().contains(exporter::find_table("samples"))
-               ? std::string()
-               : recording.missing(totals);
+    if (const std::string missing = recording.missing(totals); !missing.empty())
+        return missing;
+    return out.counts().contains(exporter::find_table("samples")) ? std::string()
+                                                                  : recording.not_decoded(totals);
 }
 
 // Returns a warning if the output has only one table, and losses are in the table "losses".

@@ -175,6 +175,15 @@ inline void expect_same_stats(Stats perfs, const std::string &path, const TestFo
     const std::string page = page_of_report(path, folder);
     testing::internal::GetCapturedStderr();
     EXPECT_EQ(report["lost_samples"], perfs.lost);
+    Counts of_events;
+    for (const json &event : report["events"])
+        if (event["samples"] != 0)
+            of_events[event["event"].get<std::string>()] += event["samples"].get<uint64_t>();
+    for (const auto &[event, samples] : of_events)
+        EXPECT_EQ(samples, perfs.samples[event]) << event;
+    if (report["pmus"].empty()) {
+        EXPECT_EQ(of_events.size(), perfs.samples.size());
+    }
     for (const json &pmu : report["pmus"])
         if (pmu["driver"] == "imc" && perfs.kinds.contains("SAMPLE")) {
             EXPECT_EQ(pmu["samples"], perfs.kinds.at("SAMPLE"));
