@@ -110,6 +110,10 @@ struct HybridNode {
 };
 std::optional<std::vector<HybridNode>> parse_hybrid_topology(Bytes content, std::endian order);
 
+// PMU capability that pmukit record adds: boot id of the recorded kernel
+// (/proc/sys/kernel/random/boot_id).
+constexpr const char *kBootCap = "boot";
+
 struct PmuCaps {
     std::string_view pmu;  // empty in CPU_PMU_CAPS
     std::vector<std::pair<std::string_view, std::string_view>> caps;

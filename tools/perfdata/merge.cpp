@@ -239,6 +239,7 @@ private:
     void find_hosts();
     Result<void> check_names() const;
     const Input &first_of_host(const Input &input) const
+    Result<void> check_boot_id(const Input &input);
     {
         return *std::ranges::find(inputs_, input.host, &Input::host);
     }
@@ -277,6 +278,9 @@ private:
     std::vector<uint32_t> cpus_;  // number of CPUs of each host
     // Address of each kernel map of a host. A restarted kernel has another one (KASLR).
     std::map<std::pair<size_t, std::string>, uint64_t> kernels_;
+    // First input and boot id of each host. If an input is itself of several hosts, its PMUs are
+    // named pmu@host; the second key is that host.
+    std::map<std::pair<size_t, std::string>, std::pair<const Input *, std::string>> boots_;
     FlatMap<std::monostate> used_ids_;
     uint64_t next_id_ = 1;
     uint32_t next_type_ = PERF_TYPE_MAX;
@@ -394,6 +398,41 @@ Result<void> Merge::check_names() const
 
 // Refuses a recording of another boot of a host that is known by its name.
 Result<void> Merge::check_boot(const Input &input, const Record &record)
+std::vector<PmuCaps> caps_of(const Reader &reader)
+{
+    const std::optional<Bytes> content = reader.feature(kFeatPmuCaps);
+    return (content ? parse_pmu_caps(*content, reader.order()) : std::nullopt)
+        .value_or(std::vector<PmuCaps>());
+}
+
+// The part behind the @ that a merge adds to the name of a PMU.
+std::string host_in_name(std::string_view pmu)
+{
+    const size_t at = pmu.rfind('@');
+    return std::string(at == pmu.npos ? "" : pmu.substr(at + 1));
+}
+
+// Refuses a recording of another boot of a host, by the boot ids of pmukit record.
+Result<void> Merge::check_boot_id(const Input &input)
+{
+    for (const PmuCaps &pmu : caps_of(input.reader))
+        for (const auto &[cap, value] : pmu.caps) {
+            if (cap != kBootCap)
+                continue;
+            const auto [known, fresh] = boots_.try_emplace({input.host, host_in_name(pmu.pmu)},
+                                                           std::pair{&input, std::string(value)});
+            const auto &[first, boot] = known->second;
+            if (boot != value)
+                return Error{
+                    Errc::kUsage,
+                    fmt::format("{}: boot {} of host {}, and {} is of its boot {}: threads of two "
+                                "boots cannot be distinguished: report both separately",
+                                input.reader.part(), value, input.summary.host,
+                                first->reader.part(), boot)};
+        }
+    return {};
+}
+
 {
     const std::endian order = input.reader.order();
     const auto map = record.type == PERF_RECORD_MMAP ? parse_mmap(record.body, order)
@@ -758,9 +797,7 @@ std::string joined_texts(const std::deque<Input> &inputs, unsigned feature)
 // Combines the capabilities of a PMU from all recordings.
 void Merge::add_caps(const Input &input, AllCaps &all) const
 {
-    const std::optional<Bytes> content = input.reader.feature(kFeatPmuCaps);
-    const auto pmus = content ? parse_pmu_caps(*content, input.reader.order()) : std::nullopt;
-    for (const PmuCaps &pmu : pmus.value_or(std::vector<PmuCaps>())) {
+    for (const PmuCaps &pmu : caps_of(input.reader)) {
         const std::string name = with_host(std::string(pmu.pmu), input);
         const auto [known, fresh] = all.place.try_emplace(name, all.pmus.size());
         if (fresh)
@@ -854,6 +891,8 @@ Result<Writer> Merge::run(const std::string &to)
         return done.error();
     if (Result<void> done = write_all(*writer); !done)
         return done.error();
+        if (Result<void> one_boot = check_boot_id(input); !one_boot)
+            return one_boot.error();
     write_sections(*writer);
     if (Result<void> done = writer->complete(); !done)
         return done.error();

@@ -569,6 +569,43 @@ TEST_P(MergeTest, RefusesTwoMachinesWithAnotherNumberOfCpus)
     write({"localhost", "hmu0", {10}, {}});
     write(other);
     EXPECT_NE(refusal().find("another number of CPUs"), std::string::npos);
+Host of_boot(const std::string &name, const std::string &pmu, const std::string &boot)
+{
+    Host host{name, pmu, {10}, {}};
+    host.caps = {{pmu, {{"boot", boot}}}};
+    return host;
+}
+
+TEST_P(MergeTest, RefusesTwoBootsOfAHostByTheirIds)
+{
+    write(of_boot("green", "hmu0", "6b8f-first"));
+    write(of_boot("green", "ptt0", "91c2-second"));
+    const std::string message = refusal();
+    for (const char *part : {"/1: boot 91c2-second of host green", "/0 is of its boot 6b8f-first"})
+        EXPECT_NE(message.find(part), std::string::npos) << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+}
+
+TEST_P(MergeTest, KeepsTheBootIdOfEachHost)
+{
+    const std::pair<std::string, std::vector<std::string>> kCases[] = {
+        {"green", {"hmu0 a"}}, {"blue", {"hmu0@green a", "hmu0@blue b"}}};
+    for (const auto &[other, expected] : kCases) {
+        paths_.clear();
+        write(of_boot("green", "hmu0", "a"));
+        write(of_boot(other, "hmu0", other == "green" ? "a" : "b"));
+        ASSERT_TRUE(merge());
+        Result<Reader> reader = read_merged();
+        const auto caps = parse_pmu_caps(*reader->feature(kFeatPmuCaps), reader->order());
+        ASSERT_TRUE(caps);
+        std::vector<std::string> boots;
+        for (const PmuCaps &pmu : *caps)
+            for (const auto &[cap, value] : pmu.caps)
+                boots.push_back(std::string(pmu.pmu) + " " + std::string(value));
+        EXPECT_EQ(boots, expected);
+    }
+}
+
 }
 
 TEST_P(MergeTest, DistinguishesPmusOfTheSameType)

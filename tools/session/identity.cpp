@@ -100,7 +100,8 @@ std::map<std::string, std::string, std::less<>> boot_ids(const Recording &record
     std::map<std::string, std::string, std::less<>> boots;
     for (const perfdata::PmuCaps &pmu : pmus.value_or(std::vector<perfdata::PmuCaps>()))
         for (const auto &[name, value] : pmu.caps)
-            if (name == kBootCap && !boots.try_emplace(std::string(pmu.pmu), value).second)
+            if (name == perfdata::kBootCap &&
+                !boots.try_emplace(std::string(pmu.pmu), value).second)
                 boots.find(pmu.pmu)->second.clear();
     return boots;
 }

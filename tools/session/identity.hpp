@@ -20,10 +20,8 @@ namespace pmukit::cli {
 // nullopt: the input can be read only once, or not at all.
 std::optional<std::string> recording_id(const Recording &recording);
 
-// PMU capability in PMU_CAPS: boot id of the recorded kernel (/proc/sys/kernel/random/boot_id).
-constexpr const char *kBootCap = "boot";
-// Returns the boot ids by the name of the PMU. After Recording::read_front(). An id is empty if
-// recordings of several boots were merged.
+// Returns the boot ids (perfdata::kBootCap) by the name of the PMU. After Recording::read_front().
+// An id is empty if recordings of several boots were merged.
 std::map<std::string, std::string, std::less<>> boot_ids(const Recording &recording);
 
 // Returns the relation between the clock of this event and the wall clock (CLOCK_DATA). nullopt:

@@ -88,7 +88,7 @@ void add_own_caps(const std::string &source, size_t part, perfdata::HostInfo::Ca
     if (part > 1)
         caps.emplace_back(kPartCap, std::to_string(part));
     if (const Result<std::string> boot = read_small_file("/proc/sys/kernel/random/boot_id"))
-        caps.emplace_back(kBootCap, boot->substr(0, boot->find('\n')));
+        caps.emplace_back(perfdata::kBootCap, boot->substr(0, boot->find('\n')));
 }
 
 // Adds the caps of the recorded PMUs, as perf does, and add_own_caps().
