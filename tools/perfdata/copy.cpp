@@ -30,8 +30,27 @@ bool is_copied_section(unsigned feature)
     return std::ranges::find(kNotCopied, feature) == std::end(kNotCopied);
 }
 
+HeaderOfCopy::HeaderOfCopy(const Reader &from) : from_(from)
+{
+    for (const Event &event : from.events())
+        names_.push_back(event.name);
+}
+
+bool HeaderOfCopy::has(const Record &record)
+{
+    if (!is_in_file_header(record, from_.order()))
+        return false;
+    const auto update =
+        record.type == kEventUpdate ? parse_event_update(record.body, from_.order()) : std::nullopt;
+    const auto event = update ? from_.event_of_id(update->id) : std::nullopt;
+    if (!event || *event >= names_.size() || names_[*event] == update->text)
+        return true;
+    names_[*event] = update->text;
+    return false;
+}
+
 RecordCopier::RecordCopier(const Reader &from, Writer &to, RecordFilter filter)
-    : from_(from), to_(to), filter_(std::move(filter)), events_(from.events().size())
+    : from_(from), to_(to), filter_(std::move(filter)), events_(from.events().size()), header_(from)
 {
     if (!filter_)
         filter_ = [&to](const Record &record) { return to.copy(record); };
@@ -44,8 +63,7 @@ Result<void> RecordCopier::record(const Record &record)
                      record.offset};
     // The files of a directory are read one after another, so their rounds are not in order. In a
     // file without FINISHED_ROUND, perf sorts all records.
-    if (is_in_file_header(record, from_.order()) ||
-        (record.type == kFinishedRound && from_.is_directory()))
+    if (header_.has(record) || (record.type == kFinishedRound && from_.is_directory()))
         return {};
     if (record.type != kHeaderTracingData)
         return filter_(record);

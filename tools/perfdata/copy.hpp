@@ -29,6 +29,20 @@ __attribute__((visibility("hidden"))) std::vector<WriterEvent> events_for_copy(
 // location or encoding of records do not.
 __attribute__((visibility("hidden"))) bool is_copied_section(unsigned feature);
 
+// Decides which records of a pipe's header the header of a copy replaces.
+class __attribute__((visibility("hidden"))) HeaderOfCopy {
+public:
+    // The copy has the names that the events of the reader have now.
+    explicit HeaderOfCopy(const Reader &from);
+    // Call with every record, in order. False for the name of an event that the copy does not have:
+    // a recorder may write it after the first samples.
+    bool has(const Record &record);
+
+private:
+    const Reader &from_;
+    std::vector<std::string> names_;  // by event
+};
+
 // Called for each record of the source that file layout does not store in the header; a long
 // payload arrives in pieces.
 using RecordFilter = std::function<Result<void>(const Record &)>;
@@ -53,6 +67,7 @@ private:
     Writer &to_;
     RecordFilter filter_;
     size_t events_;  // number of events that the writer knows
+    HeaderOfCopy header_;
     std::vector<std::byte> tracing_data_;
 };
 

@@ -103,7 +103,8 @@ public:
         const std::optional<size_t> event = reader_.event_of(record);
         if (!event)
             return selection_.events.empty() && selection_.cpus.empty() && selection_.all_times();
-        return wants_event(*event) && in_time(record) && wants_cpu(cpu_of(record, *event));
+        return (wants_event(*event) || has_wanted_member(record, *event)) && in_time(record) &&
+               wants_cpu(cpu_of(record, *event));
     }
     bool is_before(const Record &record) const
     {
@@ -117,6 +118,19 @@ public:
     }
 
 private:
+    // The samples of a group that reads all of its members ({a,b}:S) are those of its leader.
+    bool has_wanted_member(const Record &record, size_t leader) const
+    {
+        const Attr &attr = reader_.events()[leader].attr;
+        if (record.type != PERF_RECORD_SAMPLE || !(attr.sample_type & PERF_SAMPLE_READ))
+            return false;
+        const std::optional<Sample> sample = parse_sample(record.body, attr, reader_.order());
+        for (size_t i = 0; sample && i < sample->counts.size(); i++)
+            if (const std::optional<uint64_t> id = sample->counts[i].id)
+                if (const auto member = reader_.event_of_id(*id); member && wants_event(*member))
+                    return true;
+        return false;
+    }
     bool in_time(const Record &record) const
     {
         const std::optional<uint64_t> time_ns = reader_.time_of(record);

@@ -146,6 +146,7 @@ struct Input {
 
     // By event: the merged id for records that have none. The records of other events have theirs.
     std::vector<uint64_t> own_ids;
+    std::optional<HeaderOfCopy> header;  // set when the events are known
     AuxIds aux_ids;
 };
 
@@ -238,8 +239,8 @@ private:
     Result<void> check_trace_events(const Input &input);
     void find_hosts();
     Result<void> check_names() const;
-    const Input &first_of_host(const Input &input) const
     Result<void> check_boot_id(const Input &input);
+    const Input &first_of_host(const Input &input) const
     {
         return *std::ranges::find(inputs_, input.host, &Input::host);
     }
@@ -260,7 +261,8 @@ private:
     Result<void> write_aux_id(Input &input, Writer &to);
     Result<void> write_head(Input &input, Writer &to);
     Result<void> write_all(Writer &to);
-    bool is_left_out(const Input &input, const Record &record) const;
+    bool is_left_out(Input &input, const Record &record) const;
+    void put_body(const Input &input);
     // PMU capabilities, in the order of the recordings.
     struct AllCaps {
         std::vector<std::pair<std::string, HostInfo::Caps>> pmus;
@@ -276,11 +278,11 @@ private:
     uint64_t bytes_ = 0;  // read from all inputs
     std::vector<std::string> hosts_;
     std::vector<uint32_t> cpus_;  // number of CPUs of each host
-    // Address of each kernel map of a host. A restarted kernel has another one (KASLR).
-    std::map<std::pair<size_t, std::string>, uint64_t> kernels_;
     // First input and boot id of each host. If an input is itself of several hosts, its PMUs are
     // named pmu@host; the second key is that host.
     std::map<std::pair<size_t, std::string>, std::pair<const Input *, std::string>> boots_;
+    // Address of each kernel map of a host. A restarted kernel has another one (KASLR).
+    std::map<std::pair<size_t, std::string>, uint64_t> kernels_;
     FlatMap<std::monostate> used_ids_;
     uint64_t next_id_ = 1;
     uint32_t next_type_ = PERF_TYPE_MAX;
@@ -396,8 +398,6 @@ Result<void> Merge::check_names() const
     return {};
 }
 
-// Refuses a recording of another boot of a host that is known by its name.
-Result<void> Merge::check_boot(const Input &input, const Record &record)
 std::vector<PmuCaps> caps_of(const Reader &reader)
 {
     const std::optional<Bytes> content = reader.feature(kFeatPmuCaps);
@@ -433,6 +433,8 @@ Result<void> Merge::check_boot_id(const Input &input)
     return {};
 }
 
+// Refuses a recording of another boot of a host that is known by its name.
+Result<void> Merge::check_boot(const Input &input, const Record &record)
 {
     const std::endian order = input.reader.order();
     const auto map = record.type == PERF_RECORD_MMAP ? parse_mmap(record.body, order)
@@ -558,10 +560,10 @@ std::vector<WriterEvent> Merge::events() const
 
 // Records
 
-bool Merge::is_left_out(const Input &input, const Record &record) const
+bool Merge::is_left_out(Input &input, const Record &record) const
 {
     const std::endian order = input.reader.order();
-    if (is_in_file_header(record, order) || record.type == kFinishedRound ||
+    if (input.header->has(record) || record.type == kFinishedRound ||
         record.type == kAuxtraceInfo || record.type == kHeaderTracingData)
         return true;
     // CPU numbers of one host have another meaning in a recording of several hosts.
@@ -657,6 +659,22 @@ Result<void> Merge::write_aux_id(Input &input, Writer &to)
     return to.copy(entry);
 }
 
+// Copies the body of the head to body_. The name of an event gets the host, as in events().
+void Merge::put_body(const Input &input)
+{
+    const Record &record = input.head;
+    const std::endian order = input.reader.order();
+    body_.assign(record.body.begin(), record.body.end());
+    const auto update =
+        record.type == kEventUpdate ? parse_event_update(record.body, order) : std::nullopt;
+    if (!update || update->type != EventUpdateRecord::kName || hosts_.size() < 2)
+        return;
+    const std::string name = with_host(std::string(update->text), input);
+    const size_t bytes = 2 * sizeof(uint64_t) + (name.size() + 8) / 8 * 8;
+    body_ =
+        Packer(order).put(update->type).put(update->id).put(as_bytes(name)).pad_to(bytes).take();
+}
+
 Result<void> Merge::write_head(Input &input, Writer &to)
 {
     if (Result<void> one_boot = check_boot(input, input.head); !one_boot)
@@ -667,7 +685,7 @@ Result<void> Merge::write_head(Input &input, Writer &to)
         return done;
     const Reader &reader = input.reader;
     Record record = input.head;
-    body_.assign(record.body.begin(), record.body.end());
+    put_body(input);
     const size_t event = reader.event_of(record).value_or(0);
     if (!translate(record.type, body_, reader.events()[event].attr, reader.order(),
                    input.translation)) {
@@ -873,8 +891,11 @@ Result<Writer> Merge::run(const std::string &to)
     for (Input &input : inputs_) {
         if (Result<void> fits = check(input); !fits)
             return fits.error();
+        if (Result<void> one_boot = check_boot_id(input); !one_boot)
+            return one_boot.error();
         number_ids(input);
         number_types(input);
+        input.header.emplace(input.reader);
         if (&input == &inputs_.front())
             continue;
         if (Result<void> one_boot = check_clock(first_of_host(input), input); !one_boot)
@@ -891,8 +912,6 @@ Result<Writer> Merge::run(const std::string &to)
         return done.error();
     if (Result<void> done = write_all(*writer); !done)
         return done.error();
-        if (Result<void> one_boot = check_boot_id(input); !one_boot)
-            return one_boot.error();
     write_sections(*writer);
     if (Result<void> done = writer->complete(); !done)
         return done.error();

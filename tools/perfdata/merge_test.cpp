@@ -44,7 +44,8 @@ struct Host {
     uint32_t cpus = 4;
     uint32_t thread = 100, on_cpu = 2;  // of the samples
     uint64_t cgroup = 0;                // id of a CGROUP record; 0: no record
-    bool names_buffer = true;           // the AUX buffer has the event id, as pmukit writes it
+    std::string late_name = {};  // of the event, after the first sample; empty: no such record
+    bool names_buffer = true;    // the AUX buffer has the event id, as pmukit writes it
 };
 
 class MergeTest : public ::testing::TestWithParam<std::endian> {
@@ -114,6 +115,12 @@ protected:
                 sample.put(kId);
             sample.put(host.thread).put(host.thread).put(time).put(host.on_cpu).put(0U);
             ASSERT_TRUE(to->records(sample.bytes()));
+        }
+        if (!host.late_name.empty()) {
+            Packer name(order);
+            name.record_header(kEventUpdate, 0, 8 + 16 + 8);
+            name.put(uint64_t{EventUpdateRecord::kName}).put(kId).put(as_bytes(host.late_name));
+            ASSERT_TRUE(to->records(name.pad_to(8 + 16 + 8).take()));
         }
         AuxtraceRecord trace;
         trace.reference = host.names_buffer ? kId : kNoId;
@@ -562,13 +569,23 @@ TEST_P(MergeTest, RefusesTwoBootsOfAHostByTheAddressOfItsKernel)
               std::string::npos);
 }
 
-TEST_P(MergeTest, RefusesTwoMachinesWithAnotherNumberOfCpus)
+TEST_P(MergeTest, KeepsNamesThatFollowTheFirstSample)
 {
-    Host other{"localhost", "hmu0", {20}, {}};
-    other.cpus = 8;
-    write({"localhost", "hmu0", {10}, {}});
-    write(other);
-    EXPECT_NE(refusal().find("another number of CPUs"), std::string::npos);
+    const std::pair<std::string, std::string> kCases[] = {{"green", "late"}, {"blue", "late@blue"}};
+    for (const auto &[host, expected] : kCases) {
+        paths_.clear();
+        Host named{host, "ptt0", {20}, {}};
+        named.late_name = "late";
+        write({"green", "hmu0", {10}, {}});
+        write(named);
+        ASSERT_TRUE(merge());
+        Result<Reader> reader = read_merged();
+        for (Record record; reader->next(record);)
+            continue;
+        EXPECT_EQ(reader->events()[1].name, expected);
+    }
+}
+
 Host of_boot(const std::string &name, const std::string &pmu, const std::string &boot)
 {
     Host host{name, pmu, {10}, {}};
@@ -606,6 +623,13 @@ TEST_P(MergeTest, KeepsTheBootIdOfEachHost)
     }
 }
 
+TEST_P(MergeTest, RefusesTwoMachinesWithAnotherNumberOfCpus)
+{
+    Host other{"localhost", "hmu0", {20}, {}};
+    other.cpus = 8;
+    write({"localhost", "hmu0", {10}, {}});
+    write(other);
+    EXPECT_NE(refusal().find("another number of CPUs"), std::string::npos);
 }
 
 TEST_P(MergeTest, DistinguishesPmusOfTheSameType)
