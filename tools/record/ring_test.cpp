@@ -147,11 +147,12 @@ TEST_F(NoteRecords, ReturnsTheEndOfTheDataThatTheLastAuxRecordAnnounces)
 
 TEST_F(NoteRecords, AddSumsAllCountsAndKeepsTheLatestAuxEnd)
 {
-    RingNotes sum{1, {}, 2, 3, 4, 5, 7, 6};
-    sum.add({10, {}, 20, 30, 40, 50, 70, 60});
+    RingNotes sum{1, {}, 2, 3, 8, 4, 5, 7, 6};
+    sum.add({10, {}, 20, 30, 80, 40, 50, 70, 60});
     EXPECT_EQ(sum.samples, 11U);
     EXPECT_EQ(sum.lost_records, 22U);
     EXPECT_EQ(sum.lost_samples, 33U);
+    EXPECT_EQ(sum.throttled, 88U);
     EXPECT_EQ(sum.aux_truncated, 44U);
     EXPECT_EQ(sum.aux_partial, 55U);
     EXPECT_EQ(sum.aux_unknown_losses, 77U);
