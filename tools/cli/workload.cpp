@@ -71,7 +71,7 @@ Result<Workload> Workload::prepare(const std::vector<std::string> &command, Work
     workload.failed_ = std::move(failed_read);
     workload.pidfd_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     if (!workload.pidfd_)
-        return system_error("pidfd_open", errno);
+        return system_error(errno == EMFILE ? "pidfd_open (raise ulimit -n)" : "pidfd_open", errno);
     return workload;
 }
 

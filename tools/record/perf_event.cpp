@@ -45,7 +45,9 @@ constexpr Refusal kRefusals[] = {
     {ENOENT, Errc::kUnsupported, "the PMU does not take this kind of event"},
     {ENODEV, Errc::kNotFound, "the device is gone"},
     {ENXIO, Errc::kNotFound, "the device is gone"},
-    {EMFILE, Errc::kIo, "too many open files; raise ulimit -n"},
+    {EMFILE, Errc::kIo,
+     "too many open files: an event needs one for each CPU or thread; raise ulimit -n, or record "
+     "fewer events"},
     {ESRCH, Errc::kNotFound, "there is no such process or thread"},
 };
 
@@ -106,6 +108,17 @@ constexpr uint64_t kUserRegisters =
 #else
     0;
 #endif
+
+// Bits of the flags that the header of the build may lack (Linux 7.2).
+constexpr unsigned kDeferCallchain = 38, kDeferOutput = 39;
+
+void set_flag(std::vector<std::byte> &bytes, unsigned bit)
+{
+    std::byte *const flags = bytes.data() + offsetof(perf_event_attr, read_format) + 8;
+    const unsigned shift = std::endian::native == std::endian::little ? bit : 63 - bit;
+    store(flags, load<uint64_t>(flags, std::endian::native) | uint64_t{1} << shift,
+          std::endian::native);
+}
 
 void set_chains(const Sampling &sampling, perf_event_attr &attr)
 {
@@ -177,6 +190,8 @@ std::vector<std::byte> make_attr(const Pmu &pmu, const EventSettings &settings, 
     for (auto [at, word] : {std::pair(kConfig3At, words[3]), std::pair(kConfig4At, words[4])})
         if (bytes.size() >= at + sizeof word)
             store(bytes.data() + at, word, std::endian::native);
+    if (samples_tasks(pmu) && sampling.defers_chains)
+        set_flag(bytes, kDeferCallchain);
     return bytes;
 }
 
@@ -201,6 +216,8 @@ std::vector<std::byte> make_tracking_attr(const Tracking &tracking)
     attr.task = 1;
     std::vector<std::byte> bytes(attr.size);
     std::memcpy(bytes.data(), &attr, std::min(sizeof attr, bytes.size()));
+    if (tracking.deferred_chains)
+        set_flag(bytes, kDeferOutput);
     return bytes;
 }
 
@@ -223,19 +240,25 @@ std::vector<std::byte> with_lost_count(std::vector<std::byte> bytes)
     return bytes;
 }
 
+namespace {
+
+bool opens(const std::vector<std::byte> &attr)
+{
+    return bool(Fd(static_cast<int>(
+        ::syscall(SYS_perf_event_open, attr.data(), 0, -1, -1, PERF_FLAG_FD_CLOEXEC))));
+}
+
+}  // namespace
+
 bool has_lost_count()
 {
-    static const bool known = [] {
-        perf_event_attr attr{};
-        attr.type = PERF_TYPE_SOFTWARE;
-        attr.size = kAttrBytes[0];
-        attr.config = PERF_COUNT_SW_DUMMY;
-        attr.read_format = PERF_FORMAT_LOST;
-        attr.exclude_kernel = 1;
-        attr.exclude_hv = 1;
-        return bool(Fd(static_cast<int>(
-            ::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC))));
-    }();
+    static const bool known = opens(with_lost_count(make_tracking_attr({})));
+    return known;
+}
+
+bool has_deferred_chains()
+{
+    static const bool known = opens(make_tracking_attr({.deferred_chains = true}));
     return known;
 }
 
@@ -348,6 +371,77 @@ Result<Fd> open_event(const std::vector<std::byte> &attr, const Attempt &attempt
         return explain_open_error(error, pmu, what, known);
     }
     return Fd(static_cast<int>(fd));
+}
+
+namespace {
+
+constexpr uint64_t kNoSampling = 0;
+
+void take_no_branches(perf_event_attr &attr, Attempt &)
+{
+    attr.sample_type &= ~uint64_t{PERF_SAMPLE_BRANCH_STACK};
+    attr.branch_sample_type = 0;
+}
+
+void take_all_tasks(perf_event_attr &, Attempt &attempt)
+{
+    attempt.pid = attempt.pid >= 0 && !attempt.has_cgroup ? -1 : attempt.pid;
+}
+
+void take_no_samples(perf_event_attr &attr, Attempt &)
+{
+    attr.freq = 0;
+    attr.sample_period = kNoSampling;
+}
+
+void count_all_tasks(perf_event_attr &attr, Attempt &attempt)
+{
+    take_no_samples(attr, attempt);
+    take_all_tasks(attr, attempt);
+}
+
+struct Remedy {
+    void (*change)(perf_event_attr &, Attempt &);
+    const char *text;
+};
+// Changes of one thing come first.
+constexpr Remedy kRemedies[] = {
+    {take_no_branches, "it has no branch stacks; use --call-graph fp or dwarf instead of lbr"},
+    {take_all_tasks, "it counts CPUs, not tasks; record with -a"},
+    {take_no_samples, "it cannot be sampled; count it with perf stat"},
+    {count_all_tasks,
+     "it cannot be sampled and counts CPUs, not tasks; count it with perf stat -a"},
+};
+
+}  // namespace
+
+std::string remedy_of(
+    const std::vector<std::byte> &attr, const Attempt &attempt,
+    const std::function<bool(const std::vector<std::byte> &, const Attempt &)> &is_taken)
+{
+    for (const Remedy &remedy : kRemedies) {
+        perf_event_attr changed{};
+        const size_t known = std::min(sizeof changed, attr.size());
+        std::memcpy(&changed, attr.data(), known);
+        Attempt other = attempt;
+        remedy.change(changed, other);
+        std::vector<std::byte> bytes = attr;
+        std::memcpy(bytes.data(), &changed, known);
+        if ((bytes != attr || other.pid != attempt.pid) && is_taken(bytes, other))
+            return remedy.text;
+    }
+    return {};
+}
+
+std::string ring_advice(Errc code, std::optional<uint64_t> mlock_kib, uint64_t memlock_bytes)
+{
+    if (code != Errc::kDenied || !mlock_kib)
+        return "try smaller -m";
+    return "without CAP_IPC_LOCK, rings are limited by kernel.perf_event_mlock_kb (" +
+           std::to_string(*mlock_kib) + " KiB for each CPU) and ulimit -l (" +
+           (memlock_bytes == UINT64_MAX ? "unlimited"
+                                        : std::to_string(memlock_bytes / 1024) + " KiB") +
+           "): use smaller -m, or raise one of them";
 }
 
 std::string term_at_fault(const EventString &event, const Pmu &pmu,

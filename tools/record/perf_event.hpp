@@ -34,6 +34,7 @@ struct Sampling {
     // The rate of events that have no rate of their own. If both are set, the period is used.
     std::optional<uint64_t> period, frequency_hz;
     Chains chains = Chains::kNone;
+    bool defers_chains = false;   // for kFramePointers: user part as in has_deferred_chains()
     uint32_t stack_bytes = 8192;  // for kStack: bytes of the stack to copy, a multiple of 8
     // Records the period in every sample (PERF_SAMPLE_PERIOD), even if the period is constant.
     bool weight = false;
@@ -64,6 +65,7 @@ struct Tracking {
     // Maps without code, too. Linkers put .eh_frame, which describes the frames of a copied stack,
     // into a read-only map, and perf unwinds only with what is mapped.
     bool data_maps = false;
+    bool deferred_chains = false;  // the user parts of call chains
 };
 
 // Returns the attributes of an event that counts nothing, and reports tasks.
@@ -76,6 +78,9 @@ std::vector<std::byte> with_clock(std::vector<std::byte> attr, int32_t clock_id)
 std::vector<std::byte> with_lost_count(std::vector<std::byte> attr);
 // Returns true if the kernel knows PERF_FORMAT_LOST: Linux 6.0 or later.
 bool has_lost_count();
+// Returns true if the kernel can take the user part of a call chain later, when the task returns to
+// user mode, and write it as a record of its own (defer_callchain).
+bool has_deferred_chains();
 // Reads the lost count of an event that has PERF_FORMAT_LOST. nullopt: the count could not be read.
 std::optional<uint64_t> read_lost_count(int fd);
 
@@ -117,6 +122,15 @@ Result<Fd> open_event(const std::vector<std::byte> &attr, const Attempt &attempt
 // Returns the message for an errno of perf_event_open().
 Error explain_open_error(int error, const Pmu &pmu, const std::string &what,
                          const Attempt &attempt);
+
+// Returns what to use instead of an event that the kernel refuses with EINVAL or EOPNOTSUPP: the
+// first change with which is_taken() accepts it. Empty: it accepts none.
+std::string remedy_of(
+    const std::vector<std::byte> &attr, const Attempt &attempt,
+    const std::function<bool(const std::vector<std::byte> &, const Attempt &)> &is_taken);
+
+// Returns the advice for a ring that the kernel does not let the user map.
+std::string ring_advice(Errc code, std::optional<uint64_t> mlock_kib, uint64_t memlock_bytes);
 
 // Returns the term without which is_taken() accepts the event. Empty: no single term is at fault.
 std::string term_at_fault(const EventString &event, const Pmu &pmu,

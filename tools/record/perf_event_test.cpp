@@ -242,6 +242,66 @@ TEST(ExplainOpenError, ExplainsWhyTheUserIsDenied)
         << "no sysctl gives a device's PMU to users";
 }
 
+// A kernel that takes only what `is_right` accepts.
+std::string remedy_for(const std::function<bool(const perf_event_attr &, pid_t)> &is_right)
+{
+    Sampling sampling;
+    sampling.chains = Chains::kBranches;
+    const std::vector<std::byte> attr = make_attr({}, {}, Start::kWhenEnabled, false, sampling);
+    return remedy_of(attr, {7, 0}, [&](const std::vector<std::byte> &bytes, const Attempt &other) {
+        perf_event_attr changed{};
+        std::memcpy(&changed, bytes.data(), std::min(sizeof changed, bytes.size()));
+        return is_right(changed, other.pid);
+    });
+}
+
+TEST(RemedyOf, IsTheSmallestChangeThatTheKernelTakes)
+{
+    const auto samples = [](const perf_event_attr &attr) { return attr.sample_period != 0; };
+    EXPECT_EQ(remedy_for([](const perf_event_attr &attr, pid_t) {
+                  return (attr.sample_type & PERF_SAMPLE_BRANCH_STACK) == 0;
+              }),
+              "it has no branch stacks; use --call-graph fp or dwarf instead of lbr");
+    EXPECT_EQ(remedy_for([](const perf_event_attr &, pid_t pid) { return pid == -1; }),
+              "it counts CPUs, not tasks; record with -a");
+    EXPECT_EQ(remedy_for([&](const perf_event_attr &attr, pid_t) { return !samples(attr); }),
+              "it cannot be sampled; count it with perf stat");
+    EXPECT_EQ(remedy_for([&](const perf_event_attr &attr, pid_t pid) {
+                  return !samples(attr) && pid == -1;
+              }),
+              "it cannot be sampled and counts CPUs, not tasks; count it with perf stat -a");
+    EXPECT_EQ(remedy_for([](const perf_event_attr &, pid_t) { return false; }), "");
+}
+
+TEST(RingAdvice, NamesTheLimitsThatRefuseTheRing)
+{
+    EXPECT_EQ(ring_advice(Errc::kDenied, 516, 65536),
+              "without CAP_IPC_LOCK, rings are limited by kernel.perf_event_mlock_kb (516 KiB for "
+              "each CPU) and ulimit -l (64 KiB): use smaller -m, or raise one of them");
+    EXPECT_EQ(ring_advice(Errc::kIo, 516, 65536), "try smaller -m");
+    EXPECT_EQ(ring_advice(Errc::kDenied, std::nullopt, 65536), "try smaller -m");
+}
+
+TEST(MakeAttr, DefersCallChainsInTheBitsOfTheKernel)
+{
+    constexpr size_t kFlagsAt = 40;
+    constexpr uint64_t kDeferCallchain = uint64_t{1} << 38, kDeferOutput = uint64_t{1} << 39;
+    const auto flags = [](const std::vector<std::byte> &attr) {
+        return load<uint64_t>(attr.data() + kFlagsAt, std::endian::native);
+    };
+    Sampling deferred;
+    deferred.chains = Chains::kFramePointers;
+    deferred.defers_chains = true;
+    const Pmu device{"p", 24, {}, {}, {}, std::vector<int>{0}};
+    const auto made = [&](const Pmu &pmu, const Sampling &sampling) {
+        return flags(make_attr(pmu, {}, Start::kWhenEnabled, false, sampling));
+    };
+    EXPECT_EQ(made({}, deferred) ^ made({}, {}), kDeferCallchain);
+    EXPECT_EQ(made(device, deferred), made(device, {}));
+    EXPECT_EQ(flags(make_tracking_attr({.deferred_chains = true})) ^ flags(make_tracking_attr({})),
+              kDeferOutput);
+}
+
 TEST(TermAtFault, IsTheTermWithoutWhichTheEventIsAccepted)
 {
     Pmu pmu{"p", 24, {}, {}, {}, {}};

@@ -5,6 +5,7 @@
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -402,13 +403,14 @@ Result<void> Recorder::add_tracker(const RecordOptions &options)
     Request request{"dummy:u", {}, {}, {}, Start::kAtOnce};
     request.settings.modifiers.exclude_kernel = true;
     request.of_tasks = target->pids.front() >= 0;
-    OpenedEvent event{request.text,
-                      {},
-                      timed(make_tracking_attr({request.of_tasks && options.inherit,
-                                                options.build_ids, options.data_maps}),
-                            options),
-                      {},
-                      true};
+    OpenedEvent event{
+        request.text,
+        {},
+        timed(make_tracking_attr({request.of_tasks && options.inherit, options.build_ids,
+                                  options.data_maps, options.sampling.defers_chains}),
+              options),
+        {},
+        true};
     if (Result<void> opened = open_everywhere(options, request, *target, event); !opened)
         return opened;
     events_.push_back(std::move(event));
@@ -426,8 +428,8 @@ int Recorder::leader_fd(const Request &request, pid_t pid, int cpu) const
     return ring == rings_.end() ? -1 : ring->fd.get();
 }
 
-// Adds the term at fault to an error. The kernel has one errno for all terms, so the function opens
-// the event without each term in turn, to find the wrong one.
+// Adds the term at fault, or else what to use instead, to an error. The kernel has one errno for
+// all terms, so the function opens the event without each term in turn, to find the wrong one.
 Error Recorder::blame_term(const RecordOptions &options, const Request &request,
                            const Attempt &attempt, const Error &error) const
 {
@@ -440,9 +442,35 @@ Error Recorder::blame_term(const RecordOptions &options, const Request &request,
                 options);
             return bool(open_event(attr, attempt, -1, request.pmu, request.text));
         });
-    return term.empty() ? error
-                        : Error{error.code, error.message + "; without " + term + " it is taken"};
+    if (!term.empty())
+        return Error{error.code, error.message + "; without " + term + " it is taken"};
+    const std::string remedy = remedy_of(
+        make_attr(request.pmu, request.settings, Start::kWhenEnabled, false, options.sampling),
+        attempt, [&](const std::vector<std::byte> &attr, const Attempt &other) {
+            return bool(open_event(timed(attr, options), other, -1, request.pmu, request.text));
+        });
+    return remedy.empty() ? error : Error{error.code, error.message + ": " + remedy};
 }
+
+namespace {
+
+// kernel.perf_event_mlock_kb; nullopt: not available.
+std::optional<uint64_t> mlock_kib()
+{
+    const Result<std::string> text = read_small_file("/proc/sys/kernel/perf_event_mlock_kb");
+    const Result<uint64_t> kib =
+        text ? parse_u64(text->substr(0, text->find('\n'))) : Result<uint64_t>(text.error());
+    return kib ? std::optional(*kib) : std::nullopt;
+}
+
+// UINT64_MAX: unlimited.
+uint64_t memlock_bytes()
+{
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
+}  // namespace
 
 // Maps separate rings for an event with an AUX area. Other events share the ring of their CPU,
 // which the first event of the CPU maps.
@@ -487,7 +515,8 @@ Result<void> Recorder::add_ring(const RecordOptions &options, const Request &req
     Result<EventRings> rings = map_rings(options, request, fd->get(), cpu);
     if (!rings)
         return Error{rings.error().code,
-                     event.text + ": " + rings.error().message + "; try smaller -m"};
+                     event.text + ": " + rings.error().message + "; " +
+                         ring_advice(rings.error().code, mlock_kib(), memlock_bytes())};
     event.ids.push_back(id);
     rings_.push_back({events_.size(), pid, cpu, id, std::move(*fd), std::move(*rings),
                       request.start != Start::kWhenEnabled, true});

@@ -215,7 +215,7 @@ Result<void> Planner::note_rates()
 
 // Call chains
 
-// Parses "dwarf,16384".
+// Parses the 16384 of "dwarf,16384".
 Result<uint32_t> stack_bytes(const std::string &how, std::string_view text)
 {
     constexpr uint64_t kMost = 65528;  // limit of perf_event_attr.sample_stack_user
@@ -239,10 +239,18 @@ Result<void> Planner::choose_chains()
         {"fp", Chains::kFramePointers}, {"dwarf", Chains::kStack}, {"lbr", Chains::kBranches}};
     const auto *known =
         std::ranges::find(kKinds, kind, [](const auto &entry) { return entry.first; });
-    if (known == std::end(kKinds) || parts.size() > (kind == "dwarf" ? 2 : 1))
-        return wrong_option("--call-graph", how, "expected fp, dwarf, dwarf,BYTES or lbr");
+    const bool is_deferred = how == "fp,defer";
+    if (known == std::end(kKinds) ||
+        parts.size() > (kind == "dwarf" || is_deferred ? size_t{2} : size_t{1}))
+        return wrong_option("--call-graph", how,
+                            "expected fp, fp,defer, dwarf, dwarf,BYTES or lbr");
     sampling.chains = known->second;
-    if (parts.size() == 2) {
+    sampling.defers_chains = is_deferred;
+    if (is_deferred && !host_.defers_chains)
+        return Error{Errc::kUnsupported,
+                     "--call-graph fp,defer: this kernel does not defer call chains "
+                     "(defer_callchain, Linux 7.2); use --call-graph fp"};
+    if (parts.size() == 2 && !is_deferred) {
         const Result<uint32_t> bytes = stack_bytes(how, parts[1]);
         if (!bytes)
             return bytes.error();
@@ -471,6 +479,7 @@ Result<RecordHost> this_host()
     host.online = std::move(*online);
     host.page_bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
     host.mlock_kib = setting("perf_event_mlock_kb", host.mlock_kib);
+    host.defers_chains = record::has_deferred_chains();
     host.most_hz = setting("perf_event_max_sample_rate", host.most_hz);
     return host;
 }

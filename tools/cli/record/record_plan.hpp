@@ -21,8 +21,9 @@ struct RecordHost {
     std::string sysfs_root = record::kSysfsPmus;
     std::vector<int> online;  // online CPUs
     size_t page_bytes = 4096;
-    uint64_t mlock_kib = 516;   // kernel.perf_event_mlock_kb
-    uint64_t most_hz = 100000;  // kernel.perf_event_max_sample_rate
+    uint64_t mlock_kib = 516;    // kernel.perf_event_mlock_kb
+    uint64_t most_hz = 100000;   // kernel.perf_event_max_sample_rate
+    bool defers_chains = false;  // record::has_deferred_chains()
 };
 Result<RecordHost> this_host();
 

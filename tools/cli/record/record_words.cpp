@@ -35,7 +35,8 @@ void add_events(CLI::App &record, RecordCommandOptions &options)
     record.add_flag("--all-kernel", options.all_kernel, "record the kernel only, as :k does");
     record.add_flag("-g", options.chains, "record call chains, by frame pointers");
     record.add_option("--call-graph", options.chains_by,
-                      "record call chains by fp, dwarf[,STACK_BYTES] (default: 8192 bytes) or lbr");
+                      "record call chains by fp, fp,defer (user part later, Linux 7.2), "
+                      "dwarf[,STACK_BYTES] (default: 8192 bytes) or lbr");
 }
 
 void add_targets(CLI::App &record, RecordCommandOptions &options)
