@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// A hash table whose entries keep their addresses and cannot be removed. The entries can be read in
-// key order. Use it in place of std::map if a recording can have many keys: a lookup costs one hash
-// instead of a tree walk, and several entries share a memory block.
+// A hash table whose entries keep their addresses; only erase_if() removes entries, and it moves
+// the others. The entries can be read in key order. Use it in place of std::map if a recording can
+// have many keys: a lookup costs one hash instead of a tree walk, and several entries share a
+// memory block.
 #pragma once
 
 #include <algorithm>
@@ -72,6 +73,16 @@ public:
         return {entries_.back(), true};
     }
     Value &operator[](const Key &key) { return try_emplace(key).first.second; }
+    // Removes the entries for which gone(entry) is true. The other entries get new addresses.
+    template <typename Gone>
+    void erase_if(Gone gone)
+    {
+        StableMap rest;
+        for (; !entries_.empty(); entries_.pop_front())
+            if (Entry &entry = entries_.front(); !gone(entry))
+                rest.try_emplace(entry.first, std::move(entry.second));
+        *this = std::move(rest);
+    }
     Sorted sorted()
     {
         std::vector<Entry *> all;

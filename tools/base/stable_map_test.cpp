@@ -35,6 +35,22 @@ TEST(StableMap, EntriesKeepTheirAddress)
     EXPECT_EQ(*first->second, 7);
 }
 
+TEST(StableMap, EraseIfRemovesExactlyTheEntriesThatAreGone)
+{
+    StableMap<uint64_t, std::string> map;
+    for (uint64_t i = 0; i < 1000; i++)
+        map[i] = std::to_string(i);
+    map.erase_if([](const auto &entry) { return entry.first % 3 == 0; });
+    EXPECT_EQ(map.size(), 666U);
+    for (uint64_t i = 0; i < 1000; i++) {
+        const auto *const found = map.find(i);
+        ASSERT_EQ(found != nullptr, i % 3 != 0);
+        if (found)
+            ASSERT_EQ(found->second, std::to_string(i));
+    }
+    EXPECT_TRUE(map.try_emplace(3, "again").second);
+}
+
 TEST(StableMap, IteratesInKeyOrder)
 {
     StableMap<uint64_t, int> map;

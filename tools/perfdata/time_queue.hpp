@@ -34,6 +34,8 @@ public:
     // Records that arrived after a newer record was returned: the queue was too small, or the file
     // has no rounds.
     uint64_t late_records() const { return late_; }
+    // Newest time that was returned: all later ones are newer, except for late records.
+    uint64_t given_ns() const { return given_ns_; }
 
 private:
     // A block holds many records, and is freed once its last record was returned. The longest

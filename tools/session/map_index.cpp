@@ -19,12 +19,25 @@ constexpr size_t kTreeBytes = 2 * sizeof(uint64_t) + (4 + kNodesPaid) * sizeof(u
 bool MapIndex::add(const Map &map, Budget &left)
 {
     const bool needs_tree = maps_.size() >= kFew;
+    const size_t before = left.left();
     if (!has_room(maps_, left, sizeof map + (needs_tree ? kTreeBytes : 0)))
         return false;
-    if (maps_.size() == kFew && !left.take(kFew * kTreeBytes))
+    if (maps_.size() == kFew && !left.take(kFew * kTreeBytes)) {
+        added_bytes_ += before - left.left();
         return false;
+    }
     maps_.push_back(map);
+    added_bytes_ += before - left.left();
     return true;
+}
+
+void MapIndex::forget_until(uint64_t time_ns, Budget &left)
+{
+    left.give_back(taken());
+    const MapIndex all = std::exchange(*this, {});
+    for (const Map &map : all.maps_)
+        if (map.time_ns > time_ns)
+            add(map, left);  // fits, as all maps did
 }
 
 size_t MapIndex::build(Budget &left)

@@ -32,6 +32,10 @@ public:
     // map.end must be above map.begin. Returns false if the budget has no space.
     bool add(const Map &map, Budget &left);
     size_t size() const { return maps_.size(); }
+    // Bytes that add() and build() took from the budget.
+    size_t taken() const { return added_bytes_ + (tree_ ? tree_->taken : 0); }
+    // Removes the maps up to this time.
+    void forget_until(uint64_t time_ns, Budget &left);
 
     struct Times {
         uint64_t since_ns, time_ns, until_ns;
@@ -65,6 +69,7 @@ private:
 
     static constexpr size_t kFew = 32, kFewOf = 8;
 
+    size_t added_bytes_ = 0;
     std::vector<Map> maps_;       // the first indexed() maps are sorted by time
     std::unique_ptr<Tree> tree_;  // nullptr: a process with few maps needs none
 };

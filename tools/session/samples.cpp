@@ -127,7 +127,10 @@ void Samples::take_sample(const Record &record)
     if (!cookie)
         return give(*event, *sample, record.misc, {});
     const Cookie key(sample->sample_id.tid.value_or(0), *cookie);
-    Waiting waiting{*event, record.misc, {record.body.begin(), record.body.end()}};
+    Waiting waiting{*event,
+                    record.misc,
+                    sample->sample_id.time_ns.value_or(0),
+                    {record.body.begin(), record.body.end()}};
     if (!waiting_left_.take(bytes_of(waiting))) {
         give_waiting();
         waiting_left_.take(bytes_of(waiting));
@@ -146,11 +149,26 @@ void Samples::take_deferred(const Record &record)
         perfdata::parse_sample_id(record.body, reader.events()[*event].attr, reader.order());
     const auto [begin, end] =
         waiting_.equal_range(Cookie(sample_id ? sample_id->tid.value_or(0) : 0, deferred->cookie));
+    give_waiting(begin, end, deferred->callchain);
+}
+
+// Delivers these waiting samples. user: the deferred user part of their chains.
+void Samples::give_waiting(WaitingSamples::iterator begin, WaitingSamples::iterator end,
+                           const WordView &user)
+{
     for (auto at = begin; at != end; ++at) {
-        give_late(at->second, deferred->callchain);
+        give_late(at->second, user);
         waiting_left_.give_back(bytes_of(at->second));
     }
     waiting_.erase(begin, end);
+}
+
+uint64_t Samples::passed_ns() const
+{
+    uint64_t passed_ns = queue_.given_ns();
+    for (const auto &[cookie, waiting] : waiting_)
+        passed_ns = std::min(passed_ns, waiting.time_ns);
+    return passed_ns;
 }
 
 // Drops the inherited counts of a thread that exits; its tid may be reused.
@@ -159,6 +177,11 @@ void Samples::take_exit(const Record &record)
     const auto task = perfdata::parse_task(record.body, recording_.reader().order());
     if (!task || task->tid == 0)
         return;
+    // No user part follows for the waiting samples of the thread.
+    const auto begin = waiting_.lower_bound({task->tid, 0});
+    const auto end = waiting_.upper_bound({task->tid, UINT64_MAX});
+    chains_missing_ += static_cast<uint64_t>(std::distance(begin, end));
+    give_waiting(begin, end, {});
     const size_t before = counted_.size();
     counted_.erase(counted_.lower_bound({task->tid, 0}),
                    counted_.upper_bound({task->tid, UINT64_MAX}));

@@ -67,6 +67,9 @@ public:
     void unwind_by(Unwinder *unwinder) { unwinder_ = unwinder; }
     // Call with each record, in the order of the file.
     void note(const perfdata::Record &record);
+    // Time before which no further sample is delivered, except for records that come too late to be
+    // sorted.
+    uint64_t passed_ns() const;
     // Ends the input and delivers all pending samples.
     void finish();
 
@@ -82,9 +85,11 @@ private:
     struct Waiting {
         size_t event;
         uint16_t misc;
+        uint64_t time_ns;
         std::vector<std::byte> body;
     };
-    using Cookie = std::pair<uint32_t, uint64_t>;   // tid, and the kernel's cookie
+    using Cookie = std::pair<uint32_t, uint64_t>;  // tid, and the kernel's cookie
+    using WaitingSamples = std::multimap<Cookie, Waiting>;
     using Counter = std::pair<uint32_t, uint64_t>;  // tid (0: not inherited), event id
     static size_t bytes_of(const Waiting &waiting);
     static constexpr size_t kCountBytes = sizeof(Counter) + sizeof(uint64_t) + kNodeBytes;
@@ -96,6 +101,8 @@ private:
     void take_deferred(const perfdata::Record &record);
     void take_exit(const perfdata::Record &record);
     void give_waiting();
+    void give_waiting(WaitingSamples::iterator begin, WaitingSamples::iterator end,
+                      const perfdata::WordView &user);
     // Delivers a waiting sample. user: the deferred user part of its chain.
     void give_late(const Waiting &waiting, const perfdata::WordView &user);
     void give(size_t event, const perfdata::Sample &sample, uint16_t misc,
@@ -109,7 +116,7 @@ private:
     Each each_;
     perfdata::TimeQueue queue_;
     perfdata::SampleParser parser_;
-    std::multimap<Cookie, Waiting> waiting_;
+    WaitingSamples waiting_;
     Budget waiting_left_{limits::kWaiting};
     std::map<Counter, uint64_t> counted_;
     Budget counted_left_{limits::kCounts};

@@ -223,6 +223,20 @@ TEST(Samples, CountsOfAnInheritedGroupAreKeptPerThreadUntilItsExit)
     EXPECT_EQ(periods, (std::vector<uint64_t>{1000, 500, 40}));
 }
 
+TEST(Samples, UserPartOfACallchainIsNotAwaitedAfterTheExitOfTheThread)
+{
+    constexpr uint64_t kCookie = 77;
+    FileBuilder file;
+    file.event(PERF_TYPE_SOFTWARE, PERF_SAMPLE_IP | kTimed | PERF_SAMPLE_CALLCHAIN, {7});
+    file.record(PERF_RECORD_SAMPLE, {0x1234, kTask, 10, 7, 2, kContextUserDeferred, kCookie});
+    file.record(PERF_RECORD_EXIT, {kTask, kTask, 25, kTask, 25, 7});
+    const All all = samples_of(deferred(file, kCookie, 0x5555, 30));
+    ASSERT_EQ(all.given.size(), 1U);
+    EXPECT_EQ(all.chains_missing, 1U);
+    EXPECT_EQ(ips_of(all.given[0]), std::vector<uint64_t>{0x1234})
+        << "the later part is of another thread with this TID";
+}
+
 TEST(Samples, LimitTheThreadsWhoseGroupCountsAreKept)
 {
     constexpr uint64_t kInherit = 1 << 1, kSampleIdAll = 1 << 18;

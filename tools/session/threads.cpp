@@ -54,6 +54,11 @@ void Threads::note(const perfdata::Record &record, const perfdata::Reader &reade
             task->time_ns = time ? task->time_ns : 0;
             note_fork(*task, record.misc & PERF_RECORD_MISC_FORK_EXEC);
         }
+    } else if (record.type == PERF_RECORD_EXIT && time && notes_exits_) {
+        // Without room, the task is not forgotten.
+        if (const auto task = perfdata::parse_task(record.body, order);
+            task && has_room(ends_, left_))
+            ends_.push_back({time_ns, task->pid, task->tid});
     }
 }
 
@@ -142,15 +147,25 @@ void Threads::note_fork(const perfdata::TaskRecord &task, bool own_program)
         add(entry(threads_, task.tid), Life{task.time_ns, nullptr, task.parent_tid, true}, true);
     if (task.pid != task.parent_pid && !own_program)
         add_start(task.pid, {task.time_ns, task.parent_pid});
+    if (notes_exits_ && task.pid != task.tid)
+        if (Process *const process = entry(processes_, task.pid))
+            process->others++;
 }
 
 std::string_view Threads::command(uint32_t tid, uint64_t time_ns) const
 {
-    constexpr std::string_view kIdle = "swapper";  // thread 0 of each CPU, as perf calls it
+    const std::string *const name = name_at(tid, time_ns);
+    return name ? std::string_view(*name) : std::string_view();
+}
+
+// nullptr: unknown.
+const std::string *Threads::name_at(uint32_t tid, uint64_t time_ns) const
+{
+    static const std::string kIdle = "swapper";  // thread 0 of each CPU, as perf calls it
     for (unsigned i = 0; i < kMaxAncestors; i++) {
         const auto *const thread = threads_.find(tid);
         if (!thread || thread->second.empty())
-            return tid == 0 ? kIdle : std::string_view();
+            return tid == 0 ? &kIdle : nullptr;
         // The records of threads from before the recording have times within it. So the first life
         // also covers earlier times, unless it starts with a fork or an exec.
         const Lives &lives = thread->second;
@@ -158,13 +173,131 @@ std::string_view Threads::command(uint32_t tid, uint64_t time_ns) const
         if (life != lives.begin())
             --life;
         else if (life->begins)
-            return {};
+            return nullptr;
         if (life->name)
-            return *life->name;
+            return life->name;
         tid = life->parent;
         time_ns = std::min(time_ns, life->time_ns);
     }
-    return {};
+    return nullptr;
+}
+
+// Forgetting
+
+void Threads::forget_until(uint64_t time_ns)
+{
+    const Ended ended = take_ended(time_ns);
+    if (!ended.empty()) {
+        name_by_parents(time_ns);
+        forget_lives(ended, time_ns);
+        forget_names();
+        forget_processes();
+    }
+    // All tables were copied: do so again only after many more exits.
+    forget_at_ = ends_.size() + kLastExits + threads_.size() / 8;
+}
+
+Threads::Ended Threads::take_ended(uint64_t time_ns)
+{
+    Ended ended;
+    std::ranges::stable_sort(ends_, {}, &End::time_ns);
+    const auto passed = static_cast<size_t>(after(ends_, time_ns) - ends_.begin());
+    const auto gone = ends_.begin() + static_cast<ptrdiff_t>(passed - std::min(passed, kLastExits));
+    for (auto end = ends_.begin(); end != gone; ++end) {
+        ended[end->tid] = end->time_ns;
+        auto *const process = processes_.find(end->pid);
+        if (process && end->tid == end->pid)
+            process->second.ended_ns = end->time_ns;
+        else if (process)
+            process->second.others--;
+    }
+    ends_.erase(ends_.begin(), gone);
+    return ended;
+}
+
+// A thread that has the name of its parent still has it when the parent is forgotten.
+void Threads::name_by_parents(uint64_t time_ns)
+{
+    for (auto &[tid, lives] : threads_.sorted())
+        for (Life &life : lives)
+            if (!life.name && life.time_ns <= time_ns)
+                life.name = name_at(life.parent, life.time_ns);
+}
+
+// Of a thread that runs, the lives before the current one are forgotten, too.
+void Threads::forget_lives(const Ended &ended, uint64_t time_ns)
+{
+    threads_.erase_if([&](auto &entry) {
+        Lives &lives = entry.second;
+        const auto *const end = ended.find(entry.first);
+        auto first = after(lives, time_ns);
+        if (first != lives.begin())
+            --first;
+        if (end)
+            first = std::max(first, after(lives, end->second));
+        lives.erase(lives.begin(), first);
+        if (!lives.empty())
+            return false;
+        left_.give_back(sizeof(Lives) + kNodeBytes + lives.capacity() * sizeof(Life));
+        return true;
+    });
+}
+
+void Threads::forget_names()
+{
+    std::vector<const std::string *> used;
+    for (const auto &[tid, lives] : threads_.sorted())
+        for (const Life &life : lives)
+            used.push_back(life.name);
+    std::ranges::sort(used);
+    std::erase_if(names_, [&](const std::string &name) {
+        const bool is_used = std::ranges::binary_search(used, &name);
+        left_.give_back(is_used ? 0 : sizeof(std::string) + kNodeBytes + name.size());
+        return !is_used;
+    });
+}
+
+// True if all threads of the process have exited, and its PID has no other process.
+bool Threads::is_over(const Process &process)
+{
+    const bool is_reused =
+        !process.starts.empty() && process.starts.back().time_ns > process.ended_ns;
+    return process.ended_ns != 0 && process.others <= 0 && !is_reused;
+}
+
+// Processes whose maps a running process may have, as it has executed nothing since the fork.
+std::set<uint32_t> Threads::parents_of_running()
+{
+    std::set<uint32_t> parents;
+    std::vector<const Process *> children;
+    for (const auto &[pid, process] : processes_.sorted())
+        if (!is_over(process))
+            children.push_back(&process);
+    for (unsigned i = 0; i < kMaxAncestors && !children.empty(); i++) {
+        for (const Process *child : std::exchange(children, {}))
+            for (const Start &start : child->starts)
+                if (start.parent && parents.insert(*start.parent).second)
+                    if (const auto *const parent = processes_.find(*start.parent))
+                        children.push_back(&parent->second);
+    }
+    return parents;
+}
+
+void Threads::forget_processes()
+{
+    const std::set<uint32_t> parents = parents_of_running();
+    processes_.erase_if([&](auto &entry) {
+        Process &process = entry.second;
+        if (process.ended_ns == 0 || process.others > 0 || parents.contains(entry.first))
+            return false;
+        const uint64_t ended_ns = std::exchange(process.ended_ns, 0);
+        process.maps.forget_until(ended_ns, left_);
+        process.starts.erase(process.starts.begin(), after(process.starts, ended_ns));
+        if (process.maps.size() != 0 || !process.starts.empty())
+            return false;
+        left_.give_back(sizeof(Process) + kNodeBytes + process.starts.capacity() * sizeof(Start));
+        return true;
+    });
 }
 
 uint64_t Threads::since_ns(uint32_t pid, uint32_t tid, uint64_t time_ns) const
@@ -205,6 +338,20 @@ std::optional<Threads::Place> Threads::find(uint32_t pid, uint64_t address, uint
         time_ns = since_ns;
     }
     return std::nullopt;
+}
+
+bool is_untimed(const perfdata::Record &record, const perfdata::Reader &reader)
+{
+    return reader.time_of(record).value_or(0) == 0;
+}
+
+Threads untimed_threads(perfdata::Reader &reader)
+{
+    Threads threads;
+    for (perfdata::Record record; reader.next(record);)
+        if (is_untimed(record, reader))
+            threads.note(record, reader);
+    return threads;
 }
 
 }  // namespace pmukit::cli

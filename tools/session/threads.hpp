@@ -7,6 +7,13 @@
 // earlier one. No record reports an unmap: the latest map of an address counts.
 //
 // Queries are cheap after the last note(); a note() between two queries may rebuild an index.
+//
+// If the times of the queries do not decrease much, tasks that have exited can be forgotten, so
+// that memory is bounded by the tasks that exist at a time:
+//
+//     note_exits()       before the first note()
+//     should_forget()    true after many exits
+//     forget_until(t)    no later query is about a time before t
 #pragma once
 
 #include <cstdint>
@@ -52,6 +59,13 @@ public:
 
     void note(const perfdata::Record &record, const perfdata::Reader &reader);
 
+    void note_exits() { notes_exits_ = true; }
+    bool should_forget() const { return ends_.size() >= forget_at_; }
+    // Forgets what only tasks need that exited up to this time. The kLastExits newest exits do not
+    // count: a task has samples after its EXIT record, until the kernel has removed it.
+    void forget_until(uint64_t time_ns);
+    static constexpr size_t kLastExits = 8192;
+
     // Name of thread tid. Empty: unknown.
     std::string_view command(uint32_t tid, uint64_t time_ns) const;
     // Time of the last change of the thread's name or of the process's program, up to time_ns. 0:
@@ -75,6 +89,12 @@ private:
     struct Process {
         mutable MapIndex maps;
         std::vector<Start> starts;  // by time
+        uint64_t ended_ns = 0;      // exit of its first thread, if forget_until() has passed it
+        int64_t others = 0;         // forks less passed exits of its other threads
+    };
+    struct End {
+        uint64_t time_ns;
+        uint32_t pid, tid;
     };
     // A period in which a thread has one name. From a fork until the thread sets a name, that is
     // the name of the parent thread.
@@ -84,7 +104,8 @@ private:
         uint32_t parent;
         bool begins;  // starts with an exec or a fork, so it does not cover earlier times
     };
-    using Lives = std::vector<Life>;  // by time
+    using Lives = std::vector<Life>;              // by time
+    using Ended = StableMap<uint32_t, uint64_t>;  // time of the last passed exit, by TID
 
     void note_map(const perfdata::MmapRecord &map, uint64_t time_ns);
     void note_command(const perfdata::CommRecord &command, bool exec, uint64_t time_ns);
@@ -95,6 +116,15 @@ private:
     template <typename T>
     void add(std::vector<T> *into, const T &entry, bool in_front);
     void add_start(uint32_t pid, const Start &start);
+    // Takes the exits that forget_until() has passed out of ends_.
+    Ended take_ended(uint64_t time_ns);
+    void name_by_parents(uint64_t time_ns);
+    void forget_lives(const Ended &ended, uint64_t time_ns);
+    void forget_names();
+    void forget_processes();
+    std::set<uint32_t> parents_of_running();
+    static bool is_over(const Process &process);
+    const std::string *name_at(uint32_t tid, uint64_t time_ns) const;
     const std::string *name_of(std::string_view name);
     std::optional<uint32_t> object_of(std::string_view path, Bytes build_id);
     template <typename Value>
@@ -105,8 +135,17 @@ private:
     std::set<std::string, std::less<>> names_;
     std::vector<Object> objects_;
     std::map<std::pair<std::string, std::string>, uint32_t> object_by_name_;
+    std::vector<End> ends_;              // exits that forget_until() has not passed
+    size_t forget_at_ = 2 * kLastExits;  // number of exits
+    bool notes_exits_ = false;
     mutable Budget left_{limits::kThreads};
     mutable uint64_t dropped_ = 0;
 };
+
+// True if the record was written without a time, as perf record does for tasks that were there
+// before the recording.
+bool is_untimed(const perfdata::Record &record, const perfdata::Reader &reader);
+// Reads the recording, and notes only untimed records.
+Threads untimed_threads(perfdata::Reader &reader);
 
 }  // namespace pmukit::cli

@@ -40,6 +40,21 @@ protected:
         body.put(pid).put(parent).put(tid).put(parent_tid).put(time_ns);
         note(PERF_RECORD_FORK, misc, body, time_ns);
     }
+    void exit(uint32_t pid, uint32_t tid, uint64_t time_ns)
+    {
+        perfdata::Packer body;
+        body.put(pid).put(uint32_t{1}).put(tid).put(uint32_t{1}).put(time_ns);
+        note(PERF_RECORD_EXIT, 0, body, time_ns);
+    }
+    // Starts so many tasks from this PID on, which exit at once, that all earlier exits may be
+    // forgotten.
+    void end_many(uint32_t pid, uint64_t time_ns)
+    {
+        for (uint32_t i = 0; i < 2 * Threads::kLastExits; i++) {
+            comm(pid + i, pid + i, "filler", time_ns, true);
+            exit(pid + i, pid + i, time_ns + 1);
+        }
+    }
     std::string at(uint32_t pid, uint64_t address, uint64_t time_ns)
     {
         const auto place = threads.find(pid, address, time_ns);
@@ -487,6 +502,129 @@ TEST_F(ThreadsTest, KeepsTheNamesOf200000ThreadsButNotOf300000)
         ASSERT_EQ(threads.command(i, i), "worker");
     start_until(kFarTooMany);
     EXPECT_GT(threads.dropped(), 0U);
+}
+
+// Forgetting
+
+constexpr uint32_t kFillers = 1000000;  // PIDs of end_many()
+
+// Each task has a name and a program of its own, at the address of all others.
+TEST_F(ThreadsTest, NamesOf320000ShortTasksAreRightWithinTheLimit)
+{
+    constexpr uint32_t kTasks = 320000, kPids = 30000, kRunning = 16;
+    threads.note_exits();
+    comm(1, 1, "server", 1, true);
+    for (uint32_t i = 0; i < kTasks; i++) {
+        const uint32_t pid = 2 + i % kPids;
+        const uint64_t time_ns = 10 + 10 * uint64_t{i};
+        const std::string name = "task" + std::to_string(i);
+        fork(pid, 1, pid, 1, time_ns);
+        comm(pid, pid, name, time_ns + 1, true);
+        mmap(pid, 0x1000, 0x1000, 0, i % 2 ? "/bin/odd" : "/bin/even", time_ns + 2);
+        ASSERT_EQ(threads.command(pid, time_ns + 9), name);
+        ASSERT_EQ(at(pid, 0x1000, time_ns + 9), i % 2 ? "/bin/odd+0" : "/bin/even+0");
+        if (i >= kRunning)
+            exit(2 + (i - kRunning) % kPids, 2 + (i - kRunning) % kPids, time_ns + 9);
+        if (threads.should_forget())
+            threads.forget_until(time_ns);
+    }
+    EXPECT_EQ(threads.dropped(), 0U);
+    EXPECT_EQ(threads.command(1, UINT64_MAX), "server");
+}
+
+TEST_F(ThreadsTest, TasksThatExitAreDroppedBeyondTheLimitUnlessTheyAreForgotten)
+{
+    threads.note_exits();
+    for (uint32_t pid = 1; pid < 500000 && threads.dropped() == 0; pid++) {
+        comm(pid, pid, "task", pid, true);
+        exit(pid, pid, pid);
+    }
+    EXPECT_GT(threads.dropped(), 0U);
+}
+
+TEST_F(ThreadsTest, ForgetsATaskThatExitedButNotOneOfTheLastExits)
+{
+    threads.note_exits();
+    comm(10, 10, "ended", 5, true);
+    mmap(10, 0x1000, 0x1000, 0, "/bin/ended", 6);
+    exit(10, 10, 20);
+    threads.forget_until(30);
+    EXPECT_EQ(threads.command(10, 21), "ended") << "it may have samples after its exit";
+    end_many(kFillers, 40);
+    threads.forget_until(19);
+    EXPECT_EQ(threads.command(10, 20), "ended") << "its exit is later";
+    threads.forget_until(50);
+    EXPECT_EQ(threads.command(10, 50), "");
+    EXPECT_EQ(at(10, 0x1000, 50), "nothing");
+}
+
+TEST_F(ThreadsTest, ReusedPidKeepsItsNameAndMapsWhenTheEarlierTaskIsForgotten)
+{
+    threads.note_exits();
+    comm(10, 10, "before", 5, true);
+    mmap(10, 0x1000, 0x1000, 0, "/bin/before", 6);
+    mmap(10, 0x5000, 0x1000, 0, "/lib/before", 6);
+    exit(10, 10, 20);
+    fork(10, 1, 10, 1, 30);
+    comm(10, 10, "after", 31, true);
+    mmap(10, 0x1000, 0x1000, 0, "/bin/after", 32);
+    end_many(kFillers, 40);
+    threads.forget_until(50);
+    EXPECT_EQ(threads.command(10, 50), "after");
+    EXPECT_EQ(at(10, 0x1000, 50), "/bin/after+0");
+    EXPECT_EQ(at(10, 0x5000, 50), "nothing");
+    EXPECT_EQ(threads.since_ns(10, 10, 50), 31U);
+}
+
+TEST_F(ThreadsTest, ChildKeepsNameAndMapsOfItsForgottenParent)
+{
+    threads.note_exits();
+    comm(10, 10, "parent", 5, true);
+    mmap(10, 0x1000, 0x1000, 0, "/bin/parent", 6);
+    fork(11, 10, 11, 10, 7);
+    comm(10, 10, "renamed", 8, false);
+    exit(10, 10, 20);
+    end_many(kFillers, 40);
+    threads.forget_until(50);
+    EXPECT_EQ(threads.command(10, 50), "");
+    EXPECT_EQ(threads.command(11, 50), "parent");
+    EXPECT_EQ(at(11, 0x1000, 50), "/bin/parent+0");
+    exit(11, 11, 60);
+    end_many(2 * kFillers, 70);
+    threads.forget_until(80);
+    EXPECT_EQ(at(11, 0x1000, 80), "nothing");
+    EXPECT_EQ(at(10, 0x1000, 80), "nothing") << "no child needs it now";
+}
+
+TEST_F(ThreadsTest, ProcessIsKeptUntilItsLastThreadExits)
+{
+    threads.note_exits();
+    comm(10, 10, "server", 5, true);
+    mmap(10, 0x1000, 0x1000, 0, "/bin/server", 6);
+    fork(10, 10, 11, 10, 7);
+    exit(10, 10, 20);
+    end_many(kFillers, 40);
+    threads.forget_until(50);
+    EXPECT_EQ(threads.command(11, 50), "server");
+    EXPECT_EQ(at(10, 0x1000, 50), "/bin/server+0");
+    exit(10, 11, 60);
+    end_many(2 * kFillers, 70);
+    threads.forget_until(80);
+    EXPECT_EQ(at(10, 0x1000, 80), "nothing");
+}
+
+TEST_F(ThreadsTest, NamesOfARunningThreadAreForgottenButTheCurrentOne)
+{
+    threads.note_exits();
+    for (uint64_t i = 0; i < 4000; i++)
+        comm(10, 10, "name" + std::to_string(i), 5 + i, false);
+    end_many(kFillers, 5000);
+    threads.forget_until(6000);
+    for (uint64_t i = 4000; i < 8000; i++)
+        comm(10, 10, "name" + std::to_string(i), 6000 + i, false);
+    EXPECT_EQ(threads.dropped(), 0U);
+    EXPECT_EQ(threads.command(10, 6000), "name3999");
+    EXPECT_EQ(threads.command(10, UINT64_MAX), "name7999");
 }
 
 }  // namespace

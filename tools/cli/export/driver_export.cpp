@@ -15,6 +15,20 @@ using exporter::Table;
 using exporter::Value;
 using exporter::Values;
 
+void RowsOut::begin_with(Threads untimed)
+{
+    threads_ = std::move(untimed);
+    threads_.note_exits();
+    skip_untimed_ = true;
+}
+
+void RowsOut::forget_until(uint64_t time_ns)
+{
+    if (stacks_)
+        stacks_->before_forgetting();
+    threads_.forget_until(time_ns);
+}
+
 std::string RowsOut::host_name() const
 {
     return shortened(valid_utf8(recording_.reader().hostname()), kMostRowName);

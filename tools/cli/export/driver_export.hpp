@@ -40,6 +40,8 @@ class StackSink {
 public:
     virtual ~StackSink() = default;
     virtual void stack(const StackSample &sample) = 0;
+    // Call before threads() forgets tasks: their names are no longer available.
+    virtual void before_forgetting() = 0;
 };
 
 // Counts the rows of the drivers, and passes them with their origin to the writer of the format.
@@ -55,6 +57,7 @@ public:
           aux_(std::move(aux)),
           to_(to)
     {
+        threads_.note_exits();
     }
     RowsOut(const RowsOut &) = delete;
     RowsOut &operator=(const RowsOut &) = delete;
@@ -77,12 +80,19 @@ public:
     // `names` has all threads of the recording, and must outlive this object. Without this call, as
     // for input from a pipe, only threads whose records were already read have names.
     void name_by(const Threads &names) { names_of_all_ = &names; }
+    // For a recording with too many threads for name_by(): `untimed` has those that the untimed
+    // records name (see is_untimed()), and the others have names as from a pipe.
+    void begin_with(Threads untimed);
     const Threads &threads() const { return names_of_all_ ? *names_of_all_ : threads_; }
     void note(const perfdata::Record &record)
     {
-        if (!names_of_all_)
+        if (!names_of_all_ && !(skip_untimed_ && is_untimed(record, recording_.reader())))
             threads_.note(record, recording_.reader());
     }
+    // True if forget_until() is worth its time.
+    bool should_forget() const { return !names_of_all_ && threads_.should_forget(); }
+    // Forgets tasks that exited. No later row may be about an earlier time.
+    void forget_until(uint64_t time_ns);
     void aux_said(const Stream &stream, const perfdata::AuxRecord &aux,
                   const perfdata::SampleId &sample_id)
     {
@@ -130,6 +140,7 @@ private:
     const exporter::Table *only_ = nullptr;
     StackSink *stacks_ = nullptr;
     Threads threads_;
+    bool skip_untimed_ = false;
     const Threads *names_of_all_ = nullptr;
     std::map<size_t, Name> names_;
     std::map<const exporter::Table *, uint64_t> counts_;

@@ -28,6 +28,15 @@ void lose_of(size_t event, uint32_t cpu, Loss loss, RowsOut &out)
     out.lose({event, cpu, driver}, loss);
 }
 
+// True if an event belongs to a driver. Its rows are not in the order of time.
+bool has_driver(const Recording &recording)
+{
+    bool any = false;
+    for (size_t event = 0; event < recording.reader().events().size(); event++)
+        any |= recording.driver(event) != nullptr;
+    return any;
+}
+
 // Passes data to the export of its driver, and collects threads, losses and ordinary samples.
 class Everything final : public DriverSink {
 public:
@@ -114,7 +123,12 @@ public:
             note_lost(record, kind);
     }
     // Call with every record, before its data is passed to a driver.
-    void see(const perfdata::Record &record) { samples_.note(record); }
+    void see(const perfdata::Record &record)
+    {
+        samples_.note(record);
+        if (out_.should_forget() && !has_driver(out_.recording()))
+            out_.forget_until(samples_.passed_ns());
+    }
 
 private:
     bool wants(size_t event) const
@@ -321,6 +335,20 @@ std::vector<std::string> names_texts(const Recording &recording, const Names &na
     return texts;
 }
 
+// names: all threads of the recording, unless it can be read only once. If they are too many, only
+// those that exist at a time are stored.
+void name_threads(const std::string &path, Threads &names, RowsOut &out)
+{
+    if (can_be_read_once_only(path))
+        return;
+    if (names.dropped() == 0 || has_driver(out.recording()))
+        return out.name_by(names);
+    names = Threads();
+    Result<perfdata::Reader> again = open_recording(path);
+    if (again)
+        out.begin_with(untimed_threads(*again));
+}
+
 }  // namespace
 
 Result<int> run_export(const ExportOptions &options, Output &to)
@@ -350,8 +378,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
     begin_tables(*recording, *wanted, writer);
     RowsOut out(*recording, id,
                 AuxThreads::of_file(options.input, recorded_drivers(), nullptr, &names), writer);
-    if (!can_be_read_once_only(options.input))
-        out.name_by(names);
+    name_threads(options.input, names, out);
     out.only(exporter::find_table(options.driver));
     if (target->stacks) {
         target->stacks->name_by(out.threads());

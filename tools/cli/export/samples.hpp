@@ -33,6 +33,8 @@ public:
     void only(std::function<bool(size_t)> wanted) { wanted_ = std::move(wanted); }
     // Call with each record, in file order.
     void note(const perfdata::Record &record) { samples_.note(record); }
+    // Time before which no further row is written.
+    uint64_t passed_ns() const { return samples_.passed_ns(); }
     // Call at the end of the data. Writes a loss for each kind of data that the rows lack.
     void finish();
 

@@ -30,6 +30,7 @@ public:
     void name_by(const Threads &threads) { threads_ = &threads; }
     void rows(const exporter::Table &, exporter::Values, exporter::Values) override {}
     void stack(const StackSample &sample) override;
+    void before_forgetting() override { write_stacks(); }
     const Result<void> &state() const override { return file_.state(); }
     // Number of written stacks and their samples. Valid after finish().
     size_t stacks() const { return written_; }

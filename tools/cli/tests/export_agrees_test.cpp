@@ -294,6 +294,51 @@ TEST_P(ExportOfLinkedByLld, NamesFunctionsAsPerfScript)
 }
 #endif
 
+// 100,000 tasks with names of their own, which exit at once. Their PIDs repeat. Together, they
+// exceed the memory for names, but few exist at a time. A server runs on; its record has no time,
+// and is at the end of the file.
+TEST(ExportOfShortTasks, HasTheNameOfEachTask)
+{
+    constexpr uint32_t kTasks = 100000, kPids = 30000, kRound = 100;
+    constexpr uint64_t kSampleType =
+        PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+    const auto of = [](uint64_t pid, uint64_t tid) { return tid << 32 | pid; };
+    perfdata::testing::FileBuilder file;
+    file.event(PERF_TYPE_SOFTWARE, kSampleType, {7});
+    const auto comm = [&](uint64_t pid, std::string name, uint64_t time_ns) {
+        name.resize(16);
+        uint64_t words[2];
+        std::memcpy(words, name.data(), name.size());
+        file.record(PERF_RECORD_COMM, {of(pid, pid), words[0], words[1], of(pid, pid), time_ns, 7});
+    };
+    for (uint32_t i = 0; i < kTasks; i++) {
+        const uint64_t pid = 10 + i % kPids, time_ns = 1000 + 100 * uint64_t{i};
+        file.record(PERF_RECORD_FORK, {of(pid, 1), of(pid, 1), time_ns, of(1, 1), time_ns, 7});
+        comm(pid, "task" + std::to_string(i), time_ns + 1);
+        file.record(PERF_RECORD_SAMPLE, {7, 0x1000, of(pid, pid), time_ns + 2});
+        file.record(PERF_RECORD_EXIT,
+                    {of(pid, 1), of(pid, 1), time_ns + 3, of(pid, pid), time_ns + 3, 7});
+        if (i % kRound == kRound - 1)
+            file.record(PERF_RECORD_SAMPLE, {7, 0x1000, of(1, 1), time_ns + 4})
+                .record(perfdata::kFinishedRound, {});
+    }
+    comm(1, "server", 0);
+    const TestFolder folder;
+    const std::string path = folder.path("perf.data");
+    folder.put("perf.data", file.file());
+    uint32_t next = 0;
+    for (const json &row : rows_of_export(path, folder, {}, "csv")) {
+        const bool is_server = number(row, "pid") == 1;
+        ASSERT_EQ(row.value("comm", ""), is_server ? "server" : "task" + std::to_string(next));
+        next += !is_server;
+    }
+    EXPECT_EQ(next, kTasks);
+    std::map<std::string, size_t> expected{{"server;[unknown]", kTasks / kRound}};
+    for (uint32_t i = 0; i < kTasks; i++)
+        expected["task" + std::to_string(i) + ";[unknown]"] = 1;
+    EXPECT_EQ(stacks_of_export(path, folder, {}, {}), expected);
+}
+
 // The name of anonymous memory in a recording, by the argument of generated_code_main.cpp.
 struct Anonymous {
     const char *kind, *name;
