@@ -224,13 +224,13 @@ Result<Recorder> Recorder::open(const RecordOptions &options)
     if (recorder.follows_tasks())
         if (Result<void> added = recorder.add_tracker(options); !added)
             return added.error();
-    const bool everywhere =
+    recorder.everywhere_ =
         options.cpus.empty() && std::ranges::any_of(recorder.events_, [](const OpenedEvent &event) {
             return !event.pmu.cpumask;
         });
     recorder.say_what_is_not_selected(options);
     recorder.online_path_ = options.online_path;
-    if (Result<std::vector<int>> online = online_cpus(options.online_path); everywhere && online)
+    if (Result<std::vector<int>> online = online_cpus(options.online_path))
         recorder.online_ = std::move(*online);
     return recorder;
 }
@@ -722,16 +722,34 @@ void Recorder::note_lost_counts()
             ring.counter.read(ring.fd.get());
 }
 
-// Notes CPUs that came online. A CPU's events end when it goes offline, and do not exist when it
-// comes online again.
+// Returns true if the CPU had events that ended when it went offline. Those of tasks are on the
+// other CPUs, too; the driver of a device moves its events to another CPU of its cpumask.
+bool Recorder::ends_with(int cpu) const
+{
+    return std::ranges::any_of(rings_, [&](const Ring &ring) {
+        const OpenedEvent &event = events_[ring.event];
+        if (ring.cpu != cpu || event.of_tasks)
+            return false;
+        if (!event.pmu.cpumask)
+            return ring.pid == -1;
+        const Result<Pmu> now = read_pmu(sysfs_root_, event.pmu.name);
+        return now && now->cpumask && now->cpumask->size() < event.pmu.cpumask->size();
+    });
+}
+
+// Notes CPUs that came online or went offline. A CPU's events end when it goes offline, and do not
+// exist when it comes online again.
 void Recorder::note_cpus()
 {
     Result<std::vector<int>> online = online_ ? online_cpus(online_path_) : std::vector<int>();
-    if (!online_ || !online)
+    if (!online_ || !online || *online == *online_)
         return;
     for (const int cpu : *online)
-        if (std::ranges::find(*online_, cpu) == online_->end())
+        if (everywhere_ && std::ranges::find(*online_, cpu) == online_->end())
             outcome_.came.insert(cpu);
+    for (const int cpu : *online_)
+        if (std::ranges::find(*online, cpu) == online->end() && ends_with(cpu))
+            outcome_.went.insert(cpu);
     online_ = std::move(*online);
 }
 

@@ -89,6 +89,7 @@ struct RecordOutcome {
     uint64_t aux_bytes = 0;
     std::vector<std::string> gone;  // PMUs that disappeared during the recording
     std::set<int> came;             // CPUs that came online later; they are not recorded
+    std::set<int> went;             // CPUs that went offline, so that their events ended
 };
 
 // Losses of an event with an AUX area, as the kernel counts them: data that was lost before it
@@ -183,6 +184,7 @@ private:
     Result<uint64_t> drain_aux(size_t index, uint64_t until, RecordSink &sink);
     void note_gone();
     void note_lost_counts();
+    bool ends_with(int cpu) const;
     void note_cpus();
     bool all_gone() const;
 
@@ -195,6 +197,7 @@ private:
     // CPUs that were online at the last check. None if the user names CPUs: other CPUs are not
     // relevant then.
     std::optional<std::vector<int>> online_;
+    bool everywhere_ = false;  // an event is recorded on all CPUs
     bool ends_with_tasks_ = false;
     bool stopped_ = false;   // all events are disabled for good
     RecordOutcome outcome_;  // the outcome so far

@@ -254,6 +254,59 @@ TEST_F(RecorderOfAllCpus, DoesNotReportUnselectedCpusThatComeOnline)
     EXPECT_TRUE(came().empty());
 }
 
+// The recorder reports CPUs that go offline when the list of online CPUs changes from 0-1 to 1.
+class RecorderOfACpu : public RecorderTest {
+protected:
+    // cpumask: that of the PMU after the CPU has gone; empty: the PMU has none.
+    std::set<int> went(const std::string &cpumask)
+    {
+        if (cpumask.empty())
+            root_.remove("fake/cpumask");
+        root_.put("online", "0-1");
+        root_.put("later", "1");
+        options_.online_path = root_.path("online");
+        options_.all_cpus = true;
+        std::optional<Recorder> recorder = open_or_skip();
+        if (!recorder)
+            return {};
+        Keeper keeper;
+        EXPECT_TRUE(recorder->enable());
+        std::thread changer([&] {
+            std::this_thread::sleep_for(150ms);
+            if (!cpumask.empty())
+                root_.put("fake/cpumask", cpumask == "none" ? "" : cpumask);
+            std::filesystem::rename(root_.path("later"), root_.path("online"));
+            std::this_thread::sleep_for(300ms);
+            stop();
+        });
+        const Result<RecordOutcome> outcome = recorder->run(keeper, {stop_.get()});
+        changer.join();
+        EXPECT_TRUE(outcome);
+        return outcome ? outcome->went : std::set<int>();
+    }
+};
+
+TEST_F(RecorderOfACpu, ReportsCpusThatGoOffline)
+{
+    const std::set<int> cpus = went("");
+    if (!skip_.empty())
+        GTEST_SKIP() << skip_;
+    EXPECT_EQ(cpus, std::set<int>{0});
+}
+
+TEST_F(RecorderOfACpu, DoesNotReportACpuWhoseDeviceMovedToAnotherCpu)
+{
+    EXPECT_TRUE(went("1").empty());
+}
+
+TEST_F(RecorderOfACpu, ReportsACpuThatWasTheLastOfItsDevice)
+{
+    const std::set<int> cpus = went("none");
+    if (!skip_.empty())
+        GTEST_SKIP() << skip_;
+    EXPECT_EQ(cpus, std::set<int>{0});
+}
+
 TEST_F(RecorderTest, GroupMemberCountsWhenItsLeaderIsEnabled)
 {
     // The group leader is the CPU clock. The member counts context switches, with one sample for

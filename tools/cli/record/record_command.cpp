@@ -283,11 +283,12 @@ void say_outcome(const RecordCommandOptions &options, const record::Recorder &re
     for (const std::string &pmu : outcome.gone)
         warn(fmt::format(
             "{}: the PMU disappeared while recording; the file has the data up to then", pmu));
-    std::string cpus;
-    for (const int cpu : outcome.came)
-        cpus += (cpus.empty() ? "" : ",") + std::to_string(cpu);
-    if (!cpus.empty())
-        warn(fmt::format("came online while recording, not recorded: CPU {}; record again", cpus));
+    if (!outcome.came.empty())
+        warn(fmt::format("came online while recording, not recorded: CPU {}; record again",
+                         joined(outcome.came, ",")));
+    if (!outcome.went.empty())
+        warn(fmt::format("went offline while recording, not recorded since: CPU {}; record again",
+                         joined(outcome.went, ",")));
 }
 
 void say_remarks(const RecordCommandOptions &options, const std::vector<std::string> &remarks)

@@ -116,10 +116,12 @@ void check_registers(const Host &host, std::vector<Finding> &findings)
     const std::optional<std::string> owner =
         host.text(fmt::format("{}/cache_qos/registers", kPmus));
     if (owner && owner->starts_with("cpu "))
-        findings.push_back({"registers", Health::kBad,
-                            "another tool (pqos, PCM?) has the registers of L3 monitoring (" +
-                                *owner + "): cache_qos has yielded, its events are not counted",
-                            "end that tool; cache_qos resumes when every CPU has RMID 0"});
+        findings.push_back(
+            {"registers", Health::kBad,
+             "another tool (pqos, PCM?) has the registers of L3 monitoring (" + *owner +
+                 "): cache_qos has yielded, its events are not counted",
+             "end that tool, or after it was killed: pqos --iface=msr -r; cache_qos resumes "
+             "when every CPU has RMID 0"});
 }
 
 void check_sources(const Host &host, std::vector<Finding> &findings)
