@@ -381,7 +381,7 @@ Result<int> run_tier(const TierOptions &options, Output &out)
         return recording.error();
     if (Result<void> front = recording->read_front(); !front)
         return front.error();
-    HotLists lists;
+    HotLists lists(*recording);
     const Result<RecordingTotals> totals = recording->walk(lists);
     if (!totals)
         return totals.error();

@@ -207,7 +207,7 @@ Result<void> look_at(const WhatIfOptions &options, WhatIf &result)
     Result<Recording> recording = open_again(options.input);
     if (!recording)
         return recording.error();
-    HotLists lists;
+    HotLists lists(*recording);
     const Result<RecordingTotals> totals = recording->walk(lists);
     if (!totals)
         return totals.error();
@@ -250,6 +250,7 @@ Result<std::string> replay_recording(const WhatIfOptions &options, WhatIf &resul
         return recording.error();
     Result<void> done;
     HotLists lists(
+        *recording,
         [&](size_t event, HotList &list) {
             if (recording->pmu_name(event) != result.pmu)
                 return;

@@ -12,8 +12,10 @@ namespace pmukit::cli {
 namespace {
 
 constexpr StackFormat kFormats[] = {
-    {kFoldedFormat, "folded stacks of imc and other samples, for flame graphs", Folded::make,
-     Folded::is_one},
+    {kFoldedFormat,
+     "folded stacks of imc and other samples, for flame graphs; the first frame is the event if "
+     "several were recorded (--event exports one)",
+     Folded::make, Folded::is_one},
     {"pprof", "profile.proto of the same stacks, for go tool pprof, Pyroscope and Parca",
      Pprof::make, Pprof::is_one},
 };

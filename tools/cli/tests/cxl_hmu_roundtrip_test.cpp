@@ -70,8 +70,11 @@ protected:
         perfdata::HostInfo host;
         for (const std::string &pmu : pmus) {
             const auto i = static_cast<uint32_t>(events.size());
-            perfdata::WriterEvent event{std::vector<std::byte>(128), {kId + i}, pmu + "//"};
+            perfdata::WriterEvent event{
+                std::vector<std::byte>(128), {kId + i}, pmu + "/" + terms_ + "/"};
             store<uint32_t>(event.attr.data() + perfdata::kAttrType, 24 + i, std::endian::native);
+            store<uint64_t>(event.attr.data() + perfdata::kAttrConfig1, config1_,
+                            std::endian::native);
             store<uint32_t>(event.attr.data() + perfdata::kAttrSize, 128, std::endian::native);
             store<uint64_t>(event.attr.data() + perfdata::kAttrSampleType, sample_type,
                             std::endian::native);
@@ -157,6 +160,8 @@ protected:
     nlohmann::json json_;
     std::optional<std::string> source_ = "model";  // argument of --source
     std::unique_ptr<perfdata::Writer> writer_;
+    std::string terms_;     // in the names of the events
+    uint64_t config1_ = 0;  // of the events
 };
 
 TEST_F(Roundtrip, DumpPrintsRecordsInTheTextOfTheCxlHmuRfc)
@@ -280,6 +285,25 @@ TEST_F(Roundtrip, JsonReportCountsResetsInvalidEntriesAndRecordsWithoutUnitSize)
     EXPECT_EQ(pmu["invalid"], 1);
     EXPECT_EQ(pmu["without_unit"], 1);
     EXPECT_EQ(pmu["left_out"]["units"], 0);
+}
+
+// A record as in the CXL HMU RFC has no unit size; the event asked for units of 4 KiB.
+TEST_F(Roundtrip, RecordsWithoutUnitSizeHaveTheUnitOfTheirEvent)
+{
+    const std::pair<const char *, uint64_t> kCases[] = {{"hotness_granual=12,type=0", 0},
+                                                        {"", uint64_t{12} << 32}};
+    for (const auto &[terms, config1] : kCases) {
+        terms_ = terms;
+        config1_ = config1;
+        begin();
+        sample(packed(uint64_t{1 | 16 << 16}, uint64_t{PMUKIT_CXL_HMU_MARK}, uint64_t{0x30001}));
+        end();
+        report();
+        const nlohmann::json &pmu = json_["pmus"][0];
+        EXPECT_EQ(pmu["without_unit"], 0) << terms;
+        EXPECT_EQ(pmu["unit_bytes"], 4096) << terms;
+        EXPECT_EQ(pmu["hot"][0]["dpa"], 0x3000) << terms;
+    }
 }
 
 // Adds more units than the list keeps, each in one epoch, and then one of the last units again.

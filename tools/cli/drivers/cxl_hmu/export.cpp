@@ -27,7 +27,11 @@ constexpr FlagLoss kFlagLosses[] = {
 class StreamRows final : public hmu::Sink {
 public:
     StreamRows(RowsOut &out, const Stream &stream)
-        : out_(out), stream_(stream), numbers_(true, out.recording().continues()), decoder_(*this)
+        : out_(out),
+          stream_(stream),
+          numbers_(true, out.recording().continues()),
+          asked_unit_log2_(asked_unit_log2(out.recording(), stream.event)),
+          decoder_(*this)
     {
     }
     StreamRows(const StreamRows &) = delete;
@@ -53,6 +57,10 @@ public:
 private:
     static constexpr size_t kEach = 4;  // fields that differ between entries of a record
 
+    std::optional<unsigned> unit_log2(const hmu::Record &record) const
+    {
+        return record.unit_log2 ? record.unit_log2 : asked_unit_log2_;
+    }
     void tell_losses(const hmu::Record &record);
     void put_entries(const hmu::Record &record, std::optional<uint64_t> factor);
 
@@ -60,6 +68,7 @@ private:
     Stream stream_;
     const exporter::Table &table_ = *exporter::find_table(kUnit);
     Numbers numbers_;
+    std::optional<unsigned> asked_unit_log2_;  // for records without a unit size
     uint64_t skipped_bytes_ = 0;
     std::vector<Value> rest_;
     hmu::StreamDecoder decoder_;
@@ -84,7 +93,7 @@ void StreamRows::tell_losses(const hmu::Record &record)
 void StreamRows::put_entries(const hmu::Record &record, std::optional<uint64_t> factor)
 {
     const uint64_t most = factor ? UINT64_MAX / *factor : 0;
-    const unsigned log2 = record.unit_log2.value_or(64);
+    const unsigned log2 = unit_log2(record).value_or(64);
     rest_.resize(record.entries.size() * kEach);
     Value *to = rest_.data();
     for (size_t i = 0; i < record.entries.size(); i++) {
@@ -109,7 +118,7 @@ void StreamRows::record(const hmu::Record &record)
     out_.origin(stream_, record.time_ns, common.data());
     Value *own = common.data() + exporter::kOriginColumns;
     *own++ = value_of(record.sequence);
-    *own++ = value_of(known_power(record.unit_log2));
+    *own++ = value_of(known_power(unit_log2(record)));
     *own++ = value_of(downsampling);
     *own++ = record.flags;
     put_entries(record, record.flags & PMUKIT_CXL_HMU_F_ALWAYS_ON ? std::nullopt : downsampling);

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "base/number.hpp"
 #include "cli/drivers.hpp"
 #include "decode/cxl_hmu/cxl_hmu_decode.hpp"
 
@@ -19,6 +20,26 @@ bool is_ours(const Stream &stream)
 std::optional<uint64_t> known_power(std::optional<unsigned> log2)
 {
     return log2 && *log2 < 64 ? std::optional(uint64_t{1} << *log2) : std::nullopt;
+}
+
+std::optional<unsigned> asked_unit_log2(const Recording &recording, size_t event)
+{
+    constexpr std::string_view kTerm = "hotness_granual";
+    const std::vector<perfdata::Event> &events = recording.reader().events();
+    if (event >= events.size())
+        return std::nullopt;
+    const std::string named = std::string(kTerm) + "=";
+    const std::string &name = events[event].name;
+    uint64_t asked = 0;
+    if (const size_t at = name.find(named); at != name.npos) {
+        const std::string value = name.substr(at + named.size());
+        const Result<uint64_t> number = parse_u64(value.substr(0, value.find_first_of(",/")));
+        asked = number ? *number : 0;
+    } else {
+        const std::span<const Term> terms = driver_of_name("cxl_hmu")->terms;
+        asked = std::ranges::find(terms, kTerm, &Term::name)->of(events[event].attr);
+    }
+    return asked != 0 && asked < 64 ? std::optional(static_cast<unsigned>(asked)) : std::nullopt;
 }
 
 std::string left_out_text(const decode::cxl_hmu::HotList &list)
@@ -41,7 +62,8 @@ std::string left_out_text(const decode::cxl_hmu::HotList &list)
 
 decode::cxl_hmu::HotList &HotLists::list(size_t event)
 {
-    const auto [at, is_new] = lists_.try_emplace(event, std::nullopt, most_units_);
+    const auto [at, is_new] =
+        lists_.try_emplace(event, asked_unit_log2(recording_, event), most_units_);
     if (is_new && on_list_)
         on_list_(event, at->second);
     return at->second;

@@ -15,6 +15,9 @@ namespace pmukit::cli {
 
 // 2^log2; nullopt: it is unknown, or a record has an invalid value.
 std::optional<uint64_t> known_power(std::optional<unsigned> log2);
+// log2 of the unit size that the event asks for, by the term hotness_granual in its name or else in
+// its attributes: records of the CXL HMU RFC do not have it. nullopt: the event does not say it.
+std::optional<unsigned> asked_unit_log2(const Recording &recording, size_t event);
 // Returns a warning about units that the list left out because of its limit; an empty text if it
 // left out none.
 std::string left_out_text(const decode::cxl_hmu::HotList &list);
@@ -29,8 +32,9 @@ public:
     // on_list: called for the new list of an event, before its first record. most_units: see
     // HotList.
     using OnList = std::function<void(size_t event, decode::cxl_hmu::HotList &list)>;
-    explicit HotLists(OnList on_list = {}, size_t most_units = decode::cxl_hmu::HotList::kMostUnits)
-        : on_list_(std::move(on_list)), most_units_(most_units)
+    explicit HotLists(const Recording &recording, OnList on_list = {},
+                      size_t most_units = decode::cxl_hmu::HotList::kMostUnits)
+        : recording_(recording), on_list_(std::move(on_list)), most_units_(most_units)
     {
     }
 
@@ -46,6 +50,7 @@ public:
 private:
     decode::cxl_hmu::HotList &list(size_t event);
 
+    const Recording &recording_;
     OnList on_list_;
     size_t most_units_;
     std::map<size_t, decode::cxl_hmu::HotList> lists_;

@@ -441,7 +441,8 @@ void CxlHmuReport::watch(size_t event, HotList &list)
 
 HotList &CxlHmuReport::list(size_t event)
 {
-    auto [at, fresh] = lists_.try_emplace(event, unit_log2_);
+    auto [at, fresh] =
+        lists_.try_emplace(event, unit_log2_ ? unit_log2_ : asked_unit_log2(recording_, event));
     if (fresh) {
         watch(event, at->second);
         if (recording_.continues())

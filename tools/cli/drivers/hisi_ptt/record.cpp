@@ -92,6 +92,16 @@ Result<void> resolve_filter(record::EventString &event, const std::string &root)
     // A missing PMU is reported when the event is opened.
     if (!fs::exists(root + "/" + event.pmu, failure))
         return {};
+    // A term such as config=0x80001 has the filter, too.
+    const auto has_filter = [](const record::Term &term) {
+        return term.name == "filter" || term.name == "config";
+    };
+    if (std::ranges::none_of(event.terms, has_filter)) {
+        const std::string pmu = root + "/" + event.pmu + "/";
+        return bad_filter(
+            event, fmt::format("it must be given; root ports: {}; requesters: {}",
+                               names_in(pmu + kPortFolder), names_in(pmu + kRequesterFolder)));
+    }
     for (record::Term &term : event.terms) {
         if (term.name != "filter" || !term.value || term.value->find(':') == std::string::npos)
             continue;
