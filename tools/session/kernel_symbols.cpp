@@ -38,6 +38,12 @@ std::optional<uint64_t> address_of_module(const std::string &root, std::string_v
     return std::nullopt;
 }
 
+// True if the object is a KSYMBOL, which is its own name; other objects are a path or in brackets.
+bool is_symbol(std::string_view path)
+{
+    return !path.empty() && path[0] != '/' && path[0] != '[';
+}
+
 // Distance to the address in the table of the symbol after which the map of the kernel is named.
 // The file offset of this map is the address of the symbol on the recorded machine.
 std::optional<uint64_t> distance_to(const SymbolTable &table, std::string_view path,
@@ -182,7 +188,11 @@ std::optional<SymbolTable::Found> KernelSymbols::locate(const Threads &threads,
 {
     if (!place)
         return copy_ ? copy_->locate(ip) : std::nullopt;
-    const uint64_t begin = ip - (place->file_offset - place->map_offset);
+    const std::string_view path = threads.objects()[place->object].path;
+    const uint64_t offset = place->file_offset - place->map_offset;
+    if (is_symbol(path))
+        return SymbolTable::Found{path, offset};
+    const uint64_t begin = ip - offset;
     const auto [at, fresh] = sources_.try_emplace({place->object, begin});
     if (fresh)
         at->second = source_of(threads, *place, begin);

@@ -24,6 +24,18 @@ auto after(const std::vector<T> &entries, uint64_t time_ns)
     return std::ranges::upper_bound(entries, time_ns, {}, &T::time_ns);
 }
 
+// A BPF program or a piece of code that the kernel generated is an object with one symbol, as in
+// perf. After it is removed, nothing is known of its addresses.
+perfdata::MmapRecord map_of(const perfdata::KsymbolRecord &symbol)
+{
+    perfdata::MmapRecord map;
+    map.pid = Threads::kKernel;
+    map.address = symbol.address;
+    map.bytes = symbol.bytes;
+    map.path = symbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER ? "[unknown]" : symbol.name;
+    return map;
+}
+
 // Time of the last entry up to time_ns. 0: none.
 template <typename T>
 uint64_t last_until(const std::vector<T> &entries, uint64_t time_ns)
@@ -54,6 +66,9 @@ void Threads::note(const perfdata::Record &record, const perfdata::Reader &reade
             task->time_ns = time ? task->time_ns : 0;
             note_fork(*task, record.misc & PERF_RECORD_MISC_FORK_EXEC);
         }
+    } else if (record.type == PERF_RECORD_KSYMBOL) {
+        if (const auto symbol = perfdata::parse_ksymbol(record.body, order))
+            note_map(map_of(*symbol), time_ns);
     } else if (record.type == PERF_RECORD_EXIT && time && notes_exits_) {
         // Without room, the task is not forgotten.
         if (const auto task = perfdata::parse_task(record.body, order);

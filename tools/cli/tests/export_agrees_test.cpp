@@ -294,6 +294,49 @@ TEST_P(ExportOfLinkedByLld, NamesFunctionsAsPerfScript)
 }
 #endif
 
+// Two BPF programs at one address, one after the other, and code that the kernel generated.
+TEST(ExportOfKernelSymbols, NamesThemAsPerfScriptUntilTheyAreRemoved)
+{
+    constexpr uint64_t kTask = uint64_t{5} << 32 | 5, kCode = 0xffffffffc0100000, kBytes = 0x80,
+                       kBpf = PERF_RECORD_KSYMBOL_TYPE_BPF, kOol = PERF_RECORD_KSYMBOL_TYPE_OOL;
+    const std::string perf = stock::perf("7.2");
+    ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
+    perfdata::testing::FileBuilder file(std::endian::native);
+    file.event(PERF_TYPE_SOFTWARE, PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME, {7});
+    const auto symbol = [&](uint64_t address, std::string name, uint64_t type, uint64_t flags,
+                            uint64_t time_ns) {
+        name.resize(32);
+        std::vector<uint64_t> words{address, flags << 48 | type << 32 | kBytes, 0, 0, 0, 0};
+        std::memcpy(&words[2], name.data(), name.size());
+        words.insert(words.end(), {kTask, time_ns});
+        file.record(PERF_RECORD_KSYMBOL, words);
+    };
+    const auto sample = [&](uint64_t ip, uint64_t time_ns) {
+        file.record(PERF_RECORD_SAMPLE, {ip, kTask, time_ns}).misc(PERF_RECORD_MISC_KERNEL);
+    };
+    symbol(kCode, "bpf_prog_0123456789abcdef_one", kBpf, 0, 10);
+    symbol(kCode + 0x1000, "kprobe_insn_page", kOol, 0, 10);
+    sample(kCode + 0x10, 20);
+    sample(kCode + 0x1000, 30);
+    sample(kCode + kBytes, 40);
+    symbol(kCode, "", kBpf, PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER, 50);
+    sample(kCode + 0x10, 60);
+    symbol(kCode, "bpf_prog_fedcba9876543210_two", kBpf, 0, 70);
+    sample(kCode + 0x7f, 80);
+    const TestFolder folder;
+    folder.put("perf.data", file.file());
+    const std::string path = folder.path("perf.data");
+    const std::vector<Frames> perfs = frames_of_perf(perf, path, contents_of(path), "", folder);
+    const std::vector<json> ours = rows_of_export(path, folder);
+    ASSERT_EQ(ours.size(), 5U);
+    ASSERT_EQ(perfs.size(), 5U);
+    EXPECT_EQ(ours[0].value("sym", ""), "bpf_prog_0123456789abcdef_one");
+    EXPECT_EQ(ours[4].value("dso", ""), "bpf_prog_fedcba9876543210_two");
+    for (const size_t row : {0, 1, 3, 4})
+        EXPECT_EQ(frames_of(ours[row]), perfs[row]) << "row " << row;
+    EXPECT_FALSE(ours[2].contains("sym")) << "behind the program";
+}
+
 // 100,000 tasks with names of their own, which exit at once. Their PIDs repeat. Together, they
 // exceed the memory for names, but few exist at a time. A server runs on; its record has no time,
 // and is at the end of the file.
