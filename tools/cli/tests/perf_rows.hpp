@@ -290,7 +290,6 @@ inline std::vector<json> rows_of_export(const std::string &path, const TestFolde
 #endif
     else
         rows = rows_of_jsonl(output);
-    std::ranges::stable_sort(rows, {}, [](const json &row) { return number(row, "time_ns"); });
     return rows;
 }
 
