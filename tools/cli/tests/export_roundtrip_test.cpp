@@ -451,7 +451,7 @@ TEST_P(ExportCase, PerfettoTraceHasACurveForEachMonitorOfCacheQos)
 TEST(PerfettoTrace, WritesNamesAgainIfTheyExceedTheLimit)
 {
     const TestFolder folder;
-    auto writer = exporter::make_perfetto_trace({folder.path("trace")});
+    auto writer = exporter::make_perfetto_trace({folder.path("trace"), nullptr, "", ""});
     ASSERT_TRUE(writer);
     const exporter::Table &table = *exporter::find_table("samples");
     const std::vector<exporter::Value> origin(exporter::kOriginColumns);
