@@ -254,8 +254,11 @@ std::string terms_of(const Recording &recording, size_t event)
 
 std::string event_line(const Recording &recording, size_t event, std::string_view terms)
 {
-    std::string line = "event " + event_name(recording, event);
-    if (!terms.empty())
+    const std::string name = event_name(recording, event);
+    // A name such as PMU/period_ms=10/ only repeats the terms.
+    const bool repeats = !terms.empty() && name.find('=') != std::string::npos;
+    std::string line = "event " + (repeats ? std::string(terms) : name);
+    if (!terms.empty() && !repeats)
         line.append("  ").append(terms);
     if (const std::optional<uint64_t> duration_ns = recording.duration_ns())
         line += "  over " + seconds_text(*duration_ns);
