@@ -14,7 +14,8 @@
  * the event has a settled value (perf stat prints <not counted>); from then on all time is, and
  * between turns the event keeps its last settled value. While the driver has yielded, the value is
  * unknown, and no time is running time; afterwards all time is. An event with inherited events
- * keeps its last value instead: the time of events that have ended cannot be given back.
+ * keeps its last value instead: the time of events that have ended cannot be given back. So does
+ * the event of a task that sleeps: perf calls no function of the PMU.
  *
  * The times of a group are those of its leader. If events of other PMUs are in the group, nothing
  * is taken off, because perf would scale their counts, too.

@@ -9,7 +9,7 @@ command -v perf >/dev/null || skip_all "no perf"
 [ -d /sys/bus/event_source/devices/cache_qos ] || skip_all "no cache_qos"
 [ -r $sim/reference ] || skip_all "no simulated machine"
 cd "$work" || exit 1
-plan 15
+plan 17
 
 show() { sed 's/^/# /' "$1"; }
 
@@ -135,6 +135,31 @@ result "R-57 a task with its own event is still counted in its cgroup" $?
 sim freeze 0
 kill $one $two $three
 wait $one $two $three 2>/dev/null
+
+# A virtual machine: vCPUs and I/O threads are threads of one process, and before Linux 6.4 vhost workers are other tasks of its cgroup.
+scope=machine.slice/machine-qemu-1.scope
+mkdir cgroup/machine.slice && echo +pids >cgroup/machine.slice/cgroup.subtree_control && mkdir cgroup/$scope
+sh -c 'echo $$ >"cgroup/$1/cgroup.procs" && exec cache_qos_load cq-ws1M-100M 100 4' sh $scope &
+qemu=$!
+in_cgroup $scope cq-ws1M-100M
+vhost=$!
+sleep 1
+perf stat -x, -p $qemu -e $event -- sh -c "$moment" 2>stat
+show stat
+truth=$(reference_sum lines tgid $qemu)
+echo "# the reference has $truth for the process, of which $(reference_sum lines tid $qemu) are those of its first thread"
+[ "$truth" -gt "$(reference_sum lines tid $qemu)" ] && nearly "$(count llc_occupancy)" "$truth"
+result "R-37 the process of a virtual machine is one monitor with all of its threads" $?
+sim freeze 0
+perf stat -x, -a -e $event -G $scope -- sh -c "$moment" 2>stat
+show stat
+truth=$(reference_sum lines tgid $qemu $vhost)
+echo "# the reference has $truth"
+[ "$truth" -gt 0 ] && nearly "$(count llc_occupancy)" "$truth"
+result "R-57 the cgroup of a virtual machine is one monitor with its vhost worker" $?
+sim freeze 0
+kill $qemu $vhost
+wait $qemu $vhost 2>/dev/null
 
 # Passes are far apart. The memory of the program is larger than the cache, so its traffic does not end.
 echo 1000 >$devices/cache_qos/sample_ms

@@ -106,7 +106,7 @@ TEST_P(ExportAgrees, FoldedStacksSumUpTheChainsOfPerfScript)
     ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
     size_t compared = 0;
     for_recordings([&](const std::string &path, const Contents &contents) {
-        const OrdinaryEvents events = ordinary_events(path, contents);
+        const EventsOfNoDriver events = ordinary_events(path, contents);
         if (!contents.has("ip") || events.names.empty())
             return;
         const std::vector<Frames> frames = frames_of_perf(

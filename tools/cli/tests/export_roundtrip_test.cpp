@@ -366,11 +366,17 @@ TEST_P(ExportCase, PerfettoHasOneEventPerRow)
         EXPECT_EQ(instants[table], all.size()) << table;
 }
 
+// The number that JSON has for this time, in microseconds: it has fewer digits than the time.
+double json_time(uint64_t time_ns)
+{
+    return std::strtod(fmt::format("{}.{:03}", time_ns / 1000, time_ns % 1000).c_str(), nullptr);
+}
+
 // An event as one line, of the JSON trace or of Perfetto's own format.
 std::string line_of(const std::string &track, const std::string &category, const std::string &name,
-                    uint64_t time_ns, const std::map<std::string, std::string> &args)
+                    double time, const std::map<std::string, std::string> &args)
 {
-    std::string line = fmt::format("{} {} {} {}", track, category, name, time_ns);
+    std::string line = fmt::format("{} {} {} {:a}", track, category, name, time);
     for (const auto &[key, value] : args)
         line += fmt::format(" {}={}", key, value);
     return line;
@@ -391,9 +397,8 @@ std::multiset<std::string> lines_of(const nlohmann::json &trace)
         for (const auto &[key, value] : event.at("args").items())
             args[key] = value.is_string() ? value.get<std::string>() : value.dump();
         const bool is_loss = event.at("cat") == "losses";
-        lines.insert(line_of(
-            is_loss ? "losses" : tracks.at(track), event.at("cat"), event.at("name"),
-            static_cast<uint64_t>(std::llround(event.at("ts").get<double>() * 1000)), args));
+        lines.insert(line_of(is_loss ? "losses" : tracks.at(track), event.at("cat"),
+                             event.at("name"), event.at("ts").get<double>(), args));
     }
     return lines;
 }
@@ -404,7 +409,7 @@ std::multiset<std::string> lines_of(const testing::PerfettoTraceFile &trace)
     for (const testing::TraceEvent &event : trace.events)
         if (event.type == 3)
             lines.insert(line_of(trace.tracks.at(event.track), event.category, event.name,
-                                 event.time_ns, event.args));
+                                 json_time(event.time_ns), event.args));
     return lines;
 }
 
@@ -418,10 +423,10 @@ TEST_P(ExportCase, PerfettoTraceHasTheEventsOfTheJsonTrace)
     std::multiset<std::string> curves, wanted;
     for (const testing::TraceEvent &event : trace.events)
         if (event.type == 4 && trace.tracks.at(event.track) == "accesses")
-            curves.insert(fmt::format("{} {}", event.time_ns, event.value));
+            curves.insert(fmt::format("{:a} {}", json_time(event.time_ns), event.value));
     for (const nlohmann::json &event : json.at("traceEvents"))
         if (event.at("ph") == "C")
-            wanted.insert(fmt::format("{} {}", std::llround(event.at("ts").get<double>() * 1000),
+            wanted.insert(fmt::format("{:a} {}", event.at("ts").get<double>(),
                                       event.at("args").at("accesses").get<uint64_t>()));
     EXPECT_EQ(curves, wanted);
 }

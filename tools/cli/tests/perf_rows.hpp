@@ -466,12 +466,12 @@ inline std::string without_mode_of_unknown(const std::string &line)
 }
 
 // Events that belong to no driver. Events of several names have a frame each.
-struct OrdinaryEvents {
+struct EventsOfNoDriver {
     std::vector<std::string> names;
     bool have_frames = false;
 };
 
-inline OrdinaryEvents ordinary_events(const std::string &path, const Contents &contents)
+inline EventsOfNoDriver ordinary_events(const std::string &path, const Contents &contents)
 {
     Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
     for (perfdata::Record record; reader->next(record);)
