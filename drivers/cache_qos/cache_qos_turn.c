@@ -17,8 +17,8 @@
  * keeps its last value instead: the time of events that have ended cannot be given back. So does
  * the event of a task that sleeps: perf calls no function of the PMU.
  *
- * The times of a group are those of its leader. If events of other PMUs are in the group, nothing
- * is taken off, because perf would scale their counts, too.
+ * The times of a group are those of its leader. If events of other PMUs are in the group, or both
+ * occupancy and bandwidth, nothing is taken off, because perf would scale their values, too.
  */
 
 #include <linux/atomic.h>
@@ -93,19 +93,21 @@ static struct cache_qos_event *cache_qos_turn_top(struct cache_qos_event *ev)
 }
 
 /**
- * cache_qos_leads_others - check if events of other PMUs are in the group of an event
+ * cache_qos_leads_others - check if the times of a leader do not apply to all of its group
  * @event: the leader of a group, or an event without a group
  *
  * Context: callback of the PMU: ctx->lock of perf is held.
  *
- * Return: true if perf would scale counts of other PMUs by the times of this event.
+ * Return: true if events of other PMUs are in the group, or both occupancy and bandwidth.
  */
 bool cache_qos_leads_others(struct perf_event *event)
 {
+	bool gauge = cache_qos_is_gauge(cache_qos_of_event(event));
 	struct perf_event *sibling;
 
 	for_each_sibling_event(sibling, event) {
-		if (sibling->pmu != event->pmu)
+		if (sibling->pmu != event->pmu ||
+		    cache_qos_is_gauge(cache_qos_of_event(sibling)) != gauge)
 			return true;
 	}
 	return false;
@@ -173,7 +175,7 @@ static void cache_qos_yield_cut_gauge(struct cache_qos_live *live, struct cache_
 }
 
 /**
- * cache_qos_turn_account - take the time without RMIDs or registers off the running time of an event
+ * cache_qos_turn_account - take the time without RMIDs or registers off the running time
  * @live: driver state
  * @ev: the event, which is active
  *
