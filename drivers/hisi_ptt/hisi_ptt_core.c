@@ -384,18 +384,6 @@ u64 hisi_ptt_ring_resync(struct hisi_ptt_ring *ring, u32 wr_sts)
 }
 
 /**
- * hisi_ptt_ring_intact - test if the current buffer was intact at the last report
- * @ring: the ring
- *
- * Return: false if the buffer before the current one is full too: the device may then be
- * overwriting the current buffer.
- */
-bool hisi_ptt_ring_intact(const struct hisi_ptt_ring *ring)
-{
-	return !(ring->full & hisi_ptt_ring_bit(ring->index + HISI_PTT_NR_BUFFERS - 1));
-}
-
-/**
  * hisi_ptt_ring_slice - length of the next contiguous piece
  * @ring: the ring
  * @limit_bytes: upper limit
@@ -410,15 +398,27 @@ u32 hisi_ptt_ring_slice(const struct hisi_ptt_ring *ring, u32 limit_bytes)
 	return hisi_ptt_ring_whole(ring, min_t(u32, end_bytes - ring->offset_bytes, limit_bytes));
 }
 
-/**
- * hisi_ptt_ring_take - advance the read position
- * @ring: the ring
- * @bytes: at most the result of hisi_ptt_ring_slice()
- */
-void hisi_ptt_ring_take(struct hisi_ptt_ring *ring, u32 bytes)
+/* False if the buffer before the current one is full too: the device may be in the current one. */
+static bool hisi_ptt_ring_intact(const struct hisi_ptt_ring *ring)
 {
+	return !(ring->full & hisi_ptt_ring_bit(ring->index + HISI_PTT_NR_BUFFERS - 1));
+}
+
+/**
+ * hisi_ptt_ring_take - advance the read position, unless the device reached it
+ * @ring: the ring, with what the device reported after the data was copied
+ * @bytes: at most the result of hisi_ptt_ring_slice()
+ * @idle: the device was idle before the data was copied
+ *
+ * Return: false if the device may have overwritten the data before it was copied.
+ */
+bool hisi_ptt_ring_take(struct hisi_ptt_ring *ring, u32 bytes, bool idle)
+{
+	if (!idle && !hisi_ptt_ring_intact(ring))
+		return false;
 	ring->offset_bytes += bytes;
 	hisi_ptt_ring_step(ring);
+	return true;
 }
 
 /* Records */

@@ -128,9 +128,8 @@ u64 hisi_ptt_ring_waiting(const struct hisi_ptt_ring *ring);
 u64 hisi_ptt_ring_drop(struct hisi_ptt_ring *ring);
 bool hisi_ptt_ring_finish(struct hisi_ptt_ring *ring, u32 wr_sts);
 u64 hisi_ptt_ring_resync(struct hisi_ptt_ring *ring, u32 wr_sts);
-bool hisi_ptt_ring_intact(const struct hisi_ptt_ring *ring);
 u32 hisi_ptt_ring_slice(const struct hisi_ptt_ring *ring, u32 limit_bytes);
-void hisi_ptt_ring_take(struct hisi_ptt_ring *ring, u32 bytes);
+bool hisi_ptt_ring_take(struct hisi_ptt_ring *ring, u32 bytes, bool idle);
 
 /* Records */
 void hisi_ptt_header_encode(const struct hisi_ptt_header *header, u64 *words);

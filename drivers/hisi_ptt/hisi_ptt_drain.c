@@ -345,7 +345,7 @@ static u32 hisi_ptt_move_piece(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 {
 	bool records = hisi_ptt_sink_records(sink);
 	const void *from;
-	bool intact;
+	bool idle, taken;
 	u32 bytes;
 
 	if (records)
@@ -365,15 +365,12 @@ static u32 hisi_ptt_move_piece(struct hisi_ptt *ptt, struct hisi_ptt_event *hev,
 	rmb();
 
 	raw_spin_lock(&ptt->lock);
-	intact = ptt->stopped;
-	if (!intact) {
+	idle = ptt->stopped;
+	if (!idle)
 		hisi_ptt_look(ptt);
-		intact = ptt->state == HISI_PTT_ON && hisi_ptt_ring_intact(&ptt->ring);
-	}
-	if (intact)
-		hisi_ptt_ring_take(&ptt->ring, bytes);
+	taken = (idle || ptt->state == HISI_PTT_ON) && hisi_ptt_ring_take(&ptt->ring, bytes, idle);
 	raw_spin_unlock(&ptt->lock);
-	if (!intact)
+	if (!taken)
 		return 0;
 
 	hisi_ptt_deliver(ptt, hev, sink, bytes, records);

@@ -245,14 +245,13 @@ TEST(HisiPttRing, ReadsAllBuffersReportedByOneInterrupt)
     for (u32 count = 1; count <= 3; count++) {
         hisi_ptt_ring ring = started();
         EXPECT_EQ(hisi_ptt_ring_report(&ring, (1U << count) - 1), HISI_PTT_GOOD);
-        EXPECT_TRUE(hisi_ptt_ring_intact(&ring));
         EXPECT_EQ(hisi_ptt_ring_waiting(&ring), count * kBytes);
         EXPECT_TRUE(hisi_ptt_ring_finish(&ring, wr_sts(count, 32)));
         EXPECT_EQ(hisi_ptt_ring_waiting(&ring), count * kBytes + 32);
         for (u32 i = 0; i < count; i++) {
             EXPECT_EQ(ring.index, i);
             EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), kBytes);
-            hisi_ptt_ring_take(&ring, kBytes);
+            EXPECT_TRUE(hisi_ptt_ring_take(&ring, kBytes, false));
         }
         EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 32U);
     }
@@ -262,7 +261,7 @@ TEST(HisiPttRing, DroppingUnreadDataReturnsItsNumberOfBytes)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
-    hisi_ptt_ring_take(&ring, 96);
+    EXPECT_TRUE(hisi_ptt_ring_take(&ring, 96, false));
     ASSERT_TRUE(hisi_ptt_ring_finish(&ring, wr_sts(1, 48)));
     EXPECT_EQ(hisi_ptt_ring_drop(&ring), kBytes - 96 + 48);
     EXPECT_EQ(hisi_ptt_ring_slice(&ring, ~0U), 0U);
@@ -285,11 +284,13 @@ TEST(HisiPttRing, DetectsOverrunIfSeveralReportsAddUpToFourBuffers)
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 3), HISI_PTT_GOOD);
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 4), HISI_PTT_GOOD);
-    EXPECT_TRUE(hisi_ptt_ring_intact(&ring)) << "the device is in buffer 3";
     // The device wrapped between the driver's read of INT_STAT and its acknowledgment. So the
     // acknowledgment also cleared bits that the device set after the read.
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 8), HISI_PTT_OVERRUN);
-    EXPECT_FALSE(hisi_ptt_ring_intact(&ring));
+    EXPECT_FALSE(hisi_ptt_ring_take(&ring, 32, false)) << "the device is in buffer 0";
+    EXPECT_EQ(ring.offset_bytes, 0U);
+    EXPECT_TRUE(hisi_ptt_ring_take(&ring, 32, true)) << "an idle device writes nothing";
+    EXPECT_EQ(ring.offset_bytes, 32U);
 }
 
 TEST(HisiPttRing, DataReadBeforeOverrunIsNeitherCountedAsLostNorReadAgain)
@@ -297,7 +298,7 @@ TEST(HisiPttRing, DataReadBeforeOverrunIsNeitherCountedAsLostNorReadAgain)
     for (u32 bytes : {0U, 32U, 96U, 112U}) {
         hisi_ptt_ring ring = started();
         ASSERT_EQ(hisi_ptt_ring_report(&ring, 1), HISI_PTT_GOOD);
-        hisi_ptt_ring_take(&ring, 96);
+        EXPECT_TRUE(hisi_ptt_ring_take(&ring, 96, false));
         ASSERT_EQ(hisi_ptt_ring_report(&ring, 0xe), HISI_PTT_OVERRUN);
         EXPECT_EQ(hisi_ptt_ring_resync(&ring, wr_sts(0, bytes)), bytes > 96 ? bytes - 96 : 0);
         EXPECT_EQ(ring.offset_bytes, bytes > 96 ? bytes : 96);
@@ -335,10 +336,9 @@ TEST(HisiPttRing, UnreadDataIsIntactWhileDeviceWritesAnotherBuffer)
 {
     hisi_ptt_ring ring = started();
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 7), HISI_PTT_GOOD);
-    EXPECT_TRUE(hisi_ptt_ring_intact(&ring)) << "it is in buffer 3";
-    hisi_ptt_ring_take(&ring, kBytes);
+    EXPECT_TRUE(hisi_ptt_ring_take(&ring, kBytes, false)) << "it is in buffer 3";
     ASSERT_EQ(hisi_ptt_ring_report(&ring, 8), HISI_PTT_GOOD);
-    EXPECT_TRUE(hisi_ptt_ring_intact(&ring)) << "it is in buffer 0, which is taken";
+    EXPECT_TRUE(hisi_ptt_ring_take(&ring, kBytes, false)) << "it is in buffer 0, which is taken";
 }
 
 // Returns random numbers below a bound, with a fixed seed.
@@ -421,9 +421,8 @@ public:
         }
         const bool was_idle = idle_;
         look();
-        if (!bytes || (!was_idle && (idle_ || !hisi_ptt_ring_intact(&ring_))))
+        if (!bytes || idle_ != was_idle || !hisi_ptt_ring_take(&ring_, bytes, was_idle))
             return false;
-        hisi_ptt_ring_take(&ring_, bytes);
         taken.insert(taken.end(), copy.begin(), copy.end());
         return true;
     }
