@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Workarounds for bugs of perf: those that affect a PMU that is removed (1 to 7), and an interface
- * that is missing (8). Only this file uses perf's internal data; decision 0015 explains why. Each
+ * that is missing (8), and groups (9). Only this file uses perf's internal data; decision 0015 explains why. Each
  * function's comment names the bug, the affected kernels and the fix to send upstream.
  *
  *   bug                                            kernels     workaround
@@ -13,6 +13,7 @@
  *   6 a task refers to a freed PMU                 to 6.1      pmukit_forget_pmu()
  *   7 a migration moves only one group per call    from 6.15   pmukit_cpu_events()
  *   8 a PMU cannot say when an event did not count to 7.2      pmukit_event_add_running()
+ *   9 a leader whose CPU was offline gets siblings to 7.2      pmukit_leader_left()
  *
  * 7.2 was the newest kernel when this table was written. Compile probes (drivers/compat/probes)
  * select the workarounds that a kernel needs. One commit of 6.15 fixes 4 and 5; stable kernels have
@@ -425,3 +426,25 @@ void pmukit_event_add_running(struct perf_event *event, s64 ns)
 	atomic64_add(ns, &event->child_total_time_running);
 }
 EXPORT_SYMBOL_GPL(pmukit_event_add_running);
+
+/* Bug 9: groups of a CPU that was offline */
+
+/**
+ * pmukit_leader_left - test if the CPU of a new event's group leader went offline
+ * @event: an event that is being opened
+ *
+ * Bug: perf takes the events of a CPU that goes offline out of their context and dissolves their
+ * groups, but accepts siblings for such a leader once the CPU is back. Closing the leader does not
+ * find these siblings: they use its freed memory. Software events alone are enough, so a module
+ * can only keep its own events out of it, except if the CPU leaves just then.
+ * Kernels: to 7.2.
+ * Fix to send: perf_event_open() rejects a leader without PERF_ATTACH_CONTEXT.
+ *
+ * Return: true if the event must be rejected.
+ */
+bool pmukit_leader_left(const struct perf_event *event)
+{
+	const struct perf_event *leader = event->group_leader;
+
+	return leader != event && !(READ_ONCE(leader->attach_state) & PERF_ATTACH_CONTEXT);
+}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Workarounds for bugs of perf that affect a PMU that is removed; for pmukit_pmu.c only. Those for
- * drivers are in <pmukit/pmu.h>.
+ * Workarounds for bugs of perf, for pmukit_pmu.c only. Those for drivers are in <pmukit/pmu.h>.
  */
 #ifndef PMUKIT_PERF_BUGS_H
 #define PMUKIT_PERF_BUGS_H
@@ -26,6 +25,7 @@ unsigned int pmukit_cpu_events(struct pmu *pmu, unsigned int cpu);
 bool pmukit_has_foreign_events(struct pmukit_pmu *pp, const struct perf_event *dying);
 int pmukit_perf_unregister(struct pmu *pmu);
 void pmukit_give_up_name(struct pmukit_pmu *pp);
+bool pmukit_leader_left(const struct perf_event *event);
 
 /* Needed on Linux 6.1 only */
 #ifdef HAVE_PMU_CONTEXT_OF_CPU

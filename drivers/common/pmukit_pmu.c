@@ -561,19 +561,6 @@ static unsigned int pmukit_event_place(struct pmukit_pmu *pp, const struct perf_
 	return READ_ONCE(pp->cpu);
 }
 
-/*
- * Return: true if the group leader's CPU went offline. Such a leader is in no context and its group
- * is dissolved. perf would still accept siblings for it once the CPU is back, and would not find
- * these siblings when the leader is closed. The check may race with a CPU that goes offline: no
- * lock of this module can prevent that.
- */
-static bool pmukit_event_leader_left(const struct perf_event *event)
-{
-	const struct perf_event *leader = event->group_leader;
-
-	return leader != event && !(READ_ONCE(leader->attach_state) & PERF_ATTACH_CONTEXT);
-}
-
 /* Return: true once the driver's init has succeeded: before that, loading may still fail. */
 static bool pmukit_owner_is_live(const struct pmukit_pmu *pp)
 {
@@ -602,7 +589,7 @@ int pmukit_event_open(struct pmukit_pmu *pp, struct pmukit_event *pev, struct pe
 	 * its contexts last.
 	 */
 	if (!smp_load_acquire(&pp->registered) || !pmukit_owner_is_live(pp) ||
-	    pmukit_event_leader_left(event))
+	    pmukit_leader_left(event))
 		return -ENODEV;
 	pev->event = event;
 	if (pp->scope != PMUKIT_SCOPE_CPUS)

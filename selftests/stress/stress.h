@@ -115,6 +115,7 @@ struct stress_progress {
 	__u64 opened;		/* number of opened PMU events */
 	__u64 wanted;		/* the next removal waits until @opened has this value */
 	long long since_ms;	/* time of the last removal, by now_ms() */
+	__u64 offlines;		/* number of times that a CPU went offline, or is just going */
 };
 
 /*

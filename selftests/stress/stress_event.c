@@ -53,6 +53,7 @@ struct mapping {
 
 struct event {
 	int fd;		/* -1: closed; mappings may still exist */
+	__u64 offlines;	/* progress->offlines before it was opened */
 	struct mapping data, aux;
 };
 
@@ -377,13 +378,34 @@ static bool is_there(struct worker *worker, unsigned int number)
 	return true;
 }
 
+/* Returns an open event as leader of a new one, or NULL. */
+static struct event *a_leader(struct worker *worker)
+{
+	struct event *leader = stress_one_in(&worker->random, 3) ? any_open_event(worker) : NULL;
+
+	return leader && leader->fd >= 0 ? leader : NULL;
+}
+
+/*
+ * Closes an event that joined a leader whose CPU may have been offline. perf takes such a leader out
+ * of its context, accepts siblings for it nevertheless, and does not find them when the leader is
+ * closed: they would use its freed memory (pmukit_perf_bugs.c, 9). The drivers reject such a
+ * leader, but this worker opens software events, too.
+ */
+static void leave_a_leader_that_left(struct worker *worker, struct event *event,
+				     const struct event *leader)
+{
+	if (leader->offlines != __atomic_load_n(&worker->progress->offlines, __ATOMIC_SEQ_CST))
+		drop(worker, event);
+}
+
 static void open_one(struct worker *worker)
 {
 	unsigned int number = any_pmu(worker);
 	const struct stress_pmu *pmu = &worker->pmus[number];
 	unsigned long flags = PERF_FLAG_FD_CLOEXEC;
-	int pid, cpu, group = -1;
-	struct event *event;
+	struct event *event, *leader;
+	int pid, cpu;
 	union pmu_attr attr;
 
 	if (!is_there(worker, number))
@@ -392,14 +414,16 @@ static void open_one(struct worker *worker)
 	drop(worker, event);
 	choose_attr(worker, pmu, &attr);
 	choose_place(worker, pmu, &pid, &cpu);
-	if (stress_one_in(&worker->random, 3))
-		group = any_fd(worker);
+	leader = a_leader(worker);
 	if (stress_one_in(&worker->random, 32))
 		flags ^= 1UL << stress_below(&worker->random, 5);
-	event->fd = syscall(SYS_perf_event_open, &attr, pid, cpu, group, flags);
+	event->offlines = __atomic_load_n(&worker->progress->offlines, __ATOMIC_SEQ_CST);
+	event->fd = syscall(SYS_perf_event_open, &attr, pid, cpu, leader ? leader->fd : -1, flags);
 	worker->in_doubt[number] = event->fd < 0 && (errno == ENOENT || errno == ENODEV);
 	if (attr.attr.type != PERF_TYPE_SOFTWARE)
 		count_opening(worker, event->fd >= 0);
+	if (leader && event->fd >= 0)
+		leave_a_leader_that_left(worker, event, leader);
 }
 
 static void drop_one(struct worker *worker)

@@ -53,8 +53,10 @@ static void pause_a_moment(struct target *target)
 
 static int toggle_cpu(struct target *target)
 {
-	int err = cpu_set_online(atoi(target->first), "0");
+	int err;
 
+	__atomic_fetch_add(&target->progress->offlines, 1, __ATOMIC_SEQ_CST);
+	err = cpu_set_online(atoi(target->first), "0");
 	pause_a_moment(target);
 	cpu_set_online(atoi(target->first), "1");
 	return err;
