@@ -349,7 +349,7 @@ static int cache_qos_backend_wrong(const struct pmukit_cache_qos_backend *backen
 	if (cache_qos_registered)
 		return -EBUSY;
 	if (backend->claimed()) {
-		pr_err("cache_qos: %s: the registers are in use: is resctrl mounted?\n",
+		pr_err("cache_qos: %s: the registers are in use: is resctrl mounted? 'pmukit record -e resctrl//' records without this module\n",
 		       backend->name);
 		return -EBUSY;
 	}

@@ -62,7 +62,7 @@ static void cache_qos_give_way_say(struct cache_qos_live *live)
 
 	if (live->core.claimed)
 		dev_warn(&live->parent->dev,
-			 "resctrl is mounted and has the registers: values are frozen until it is unmounted\n");
+			 "resctrl is mounted and has the registers: values are frozen until it is unmounted; 'pmukit record -e resctrl//' records its groups\n");
 	else if (cpu >= nr_cpu_ids)
 		dev_warn(&live->parent->dev,
 			 "another tool (pqos, PCM?) wrote an RMID: values are frozen until all CPUs have RMID 0\n");

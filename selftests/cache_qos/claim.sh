@@ -68,8 +68,8 @@ lines=$(dmesg | grep -c "resctrl is mounted")
 sim claim 1
 within 8 no_rmids
 result "R-07 after resctrl is mounted, the RMIDs of all CPUs become 0" $?
-[ "$(stat_of yields)" -gt 0 ] && [ $(($(dmesg | grep -c "resctrl is mounted") - lines)) = 1 ] && registers_are resctrl
-result "R-07 when resctrl is mounted, the driver counts a yield and logs one line" $?
+[ "$(stat_of yields)" -gt 0 ] && [ $(($(dmesg | grep -c "resctrl is mounted.*pmukit record -e resctrl//") - lines)) = 1 ] && registers_are resctrl
+result "R-07 when resctrl is mounted, the driver counts a yield and logs one line, which names pmukit record -e resctrl//" $?
 refused_with "busy" cat $groups/g1/occupancy && refused_with "busy" writes $groups/g2/monitor_cache 1
 result "R-07 while resctrl is mounted, reading a group and starting to monitor a group fail with EBUSY" $?
 grep -q "^state.* yielded" $groups/g1/status

@@ -31,8 +31,8 @@ readings_of() {
 rmmod cache_qos
 mount -t resctrl resctrl $resctrl
 result "resctrl can be mounted" $?
-refused_with "busy" insmod $module
-result "R-06 cache_qos does not load while resctrl is mounted" $?
+refused_with "busy" insmod $module && dmesg | grep -q "'pmukit record -e resctrl//' records without this module"
+result "R-06 cache_qos does not load while resctrl is mounted, and its message names pmukit record -e resctrl//" $?
 group=$resctrl/mon_groups/walk
 evict 100
 mark 1
@@ -74,8 +74,8 @@ grep -q "/mon_groups/walk.*cache_qos_walk-$walker" list && grep -q "record: pmuk
 result "pmukit list shows the group and the record command" $?
 pmukit doctor | grep "resctrl" >doctor
 sed 's/^/# /' doctor
-grep -q "mounted on $resctrl: .*pmukit record -e resctrl//" doctor
-result "pmukit doctor names resctrl as the source of this machine" $?
+grep -q "mounted on $resctrl: .*pmukit record -e resctrl//" doctor && grep -q "pmus .*record -e resctrl//. needs none" doctor
+result "pmukit doctor names resctrl as the source of this machine, which needs no module" $?
 # passes_of FILE: waits until the unfinished recording has grown twice: the last pass then began after this function was called
 size_of() { cat "$1".part-* 2>/dev/null | wc -c; }
 is_larger() { [ "$(size_of "$1")" -gt "$2" ]; }

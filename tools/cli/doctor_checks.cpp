@@ -55,6 +55,13 @@ void check_module(const Host &host, std::string_view module, Findings &findings)
                      module)});
 }
 
+// Returns how to load a module. The module of a mounted source's driver would not load.
+std::string advice(const OtherSource *source, std::string_view load)
+{
+    return source ? fmt::format("none for {}; for another device: {}", source->name, load)
+                  : std::string(load);
+}
+
 void check_modules(const Host &host, Findings &findings)
 {
     const size_t before = findings.size();
@@ -64,9 +71,13 @@ void check_modules(const Host &host, Findings &findings)
         for (std::string_view module : driver->modules)
             if (is_ours(host, module))
                 check_module(host, module, findings);
-    if (findings.size() == before)
-        findings.push_back({"module", Health::kNote, "no module of pmukit is loaded",
-                            "insmod pmukit_common.ko, then that of the device"});
+    if (findings.size() != before)
+        return;
+    const OtherSource *source = mounted_source(host);
+    findings.push_back({"module", Health::kNote,
+                        "no module of pmukit is loaded" +
+                            (source ? fmt::format("; {} is read without one", source->name) : ""),
+                        advice(source, "insmod pmukit_common.ko, then that of the device")});
 }
 
 // Drivers that are not part of pmukit
@@ -224,8 +235,17 @@ void check_pmus(const Host &host, Findings &findings)
             ours.push_back(name);
     if (!ours.empty())
         return findings.push_back({"pmus", Health::kGood, joined(ours, ", ")});
-    findings.push_back({"pmus", Health::kBad, "no PMU of pmukit found",
-                        "load the module of the device; dmesg shows why it binds none"});
+    const OtherSource *source = mounted_source(host);
+    const std::string fix =
+        advice(source, "load the module of the device; dmesg shows why it binds none");
+    if (source && source->list(host))
+        findings.push_back(
+            {"pmus", Health::kNote,
+             fmt::format("no PMU of pmukit found; `pmukit record -e {}//` needs none",
+                         source->name),
+             fix});
+    else
+        findings.push_back({"pmus", Health::kBad, "no PMU of pmukit found", fix});
 }
 
 // Returns an event that doctor can open to test whether the PMU is free. Opening it has no other

@@ -85,6 +85,13 @@ const Case kCases[] = {
      Health::kBad, "cxl_hmu is of an unknown version", "of the same source"},
     {"NoModule", [](const TestFolder &t) { t.remove("sys/module"); }, "module", Health::kNote,
      "no module of pmukit", "insmod pmukit_common.ko"},
+    {"NoModuleBesideResctrl",
+     [](const TestFolder &t) {
+         t.remove("sys/module");
+         mount_resctrl(t);
+     },
+     "module", Health::kNote, "no module of pmukit is loaded; resctrl is read without one",
+     "none for resctrl; for another device: insmod"},
     {"ForeignHisiPtt", [](const TestFolder &t) { t.folder("sys/module/hisi_ptt"); }, "drivers",
      Health::kGood, "in-tree hisi_ptt", ""},
     {"OwnHisiPtt", [](const TestFolder &t) { put_module(t, "hisi_ptt"); }, "drivers", Health::kGood,
@@ -229,6 +236,19 @@ const Case kCases[] = {
     {"Pmu", [](const TestFolder &) {}, "pmus", Health::kGood, "cxl_hmu_mem0.0.0", ""},
     {"NoPmu", [](const TestFolder &t) { t.remove("sys/bus/event_source"); }, "pmus", Health::kBad,
      "no PMU of pmukit", "dmesg"},
+    {"NoPmuBesideResctrl",
+     [](const TestFolder &t) {
+         t.remove("sys/bus/event_source");
+         mount_resctrl(t);
+     },
+     "pmus", Health::kNote, "no PMU of pmukit found; `pmukit record -e resctrl//` needs none",
+     "none for resctrl; for another device: load the module of the device"},
+    {"NoPmuBesideResctrlWithoutMonitoring",
+     [](const TestFolder &t) {
+         t.remove("sys/bus/event_source");
+         t.put("proc/mounts", "resctrl /sys/fs/resctrl resctrl rw 0 0\n");
+     },
+     "pmus", Health::kBad, "no PMU of pmukit found", "none for resctrl; for another device: load"},
     {"PmuOfAnother",
      [](const TestFolder &t) {
          t.remove("sys/bus/event_source");

@@ -60,6 +60,14 @@ const OtherSource *other_source_of(std::string_view name)
     return nullptr;
 }
 
+const OtherSource *mounted_source(const Host &host)
+{
+    for (const DriverDescription *driver : kDrivers)
+        if (driver->other_source && driver->other_source->is_mounted(host))
+            return driver->other_source;
+    return nullptr;
+}
+
 const DriverDescription *driver_of_name(std::string_view name)
 {
     const auto at = std::ranges::find(kDrivers, name, &DriverDescription::name);

@@ -48,6 +48,8 @@ struct ListedSource {
 // perf events: pmukit record reads it and writes records of the driver.
 struct OtherSource {
     std::string_view name;  // as Driver::other_source
+    // True if the source has the hardware now: the module of the driver does not load meanwhile.
+    bool (*is_mounted)(const Host &);
     // nullopt: the source is not there.
     std::optional<ListedSource> (*list)(const Host &);
     Result<std::unique_ptr<SourceRecorder>> (*open)(const record::EventString &, const Host &);
@@ -97,6 +99,8 @@ Drivers recorded_drivers();
 const DriverDescription *recorder_of_pmu(std::string_view pmu);
 // Returns nullptr if the name is not that of another source.
 const OtherSource *other_source_of(std::string_view name);
+// Returns a source that is mounted on this machine; nullptr: there is none.
+const OtherSource *mounted_source(const Host &host);
 // Returns nullptr if no driver has this name.
 const DriverDescription *driver_of_name(std::string_view name);
 

@@ -48,8 +48,15 @@ std::optional<ListedSource> list_resctrl(const Host &host)
     return listed;
 }
 
-constexpr OtherSource kOtherSource = {
-    .name = kResctrl, .list = list_resctrl, .open = resctrl::open_recorder};
+bool is_mounted(const Host &host)
+{
+    return resctrl::mount_point(host).has_value();
+}
+
+constexpr OtherSource kOtherSource = {.name = kResctrl,
+                                      .is_mounted = is_mounted,
+                                      .list = list_resctrl,
+                                      .open = resctrl::open_recorder};
 
 // Names of the L3 monitoring features in /proc/cpuinfo of x86.
 bool has_l3_monitoring(const Host &host)
