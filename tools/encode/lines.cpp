@@ -255,11 +255,12 @@ Result<void> put_cq(Words words, std::vector<std::byte> &bytes)
     return {};
 }
 
-// cq-name SEQUENCE MONITOR KIND DOMAIN LIFE ID TEXT: the name of a monitor, in one part
+// cq-name SEQUENCE MONITOR KIND DOMAIN LIFE ID [TEXT]: the name of a monitor, in one part
 Result<void> put_cq_name(Words words, std::vector<std::byte> &bytes)
 {
-    constexpr const char *kHelp = "cq-name SEQUENCE MONITOR KIND DOMAIN LIFE ID TEXT";
-    if (words.size() != 7 || words.back().size() > PMUKIT_CACHE_QOS_NAME_PART_BYTES)
+    constexpr const char *kHelp = "cq-name SEQUENCE MONITOR KIND DOMAIN LIFE ID [TEXT]";
+    const std::string_view text = words.size() == 7 ? words.back() : std::string_view();
+    if (words.size() < 6 || words.size() > 7 || text.size() > PMUKIT_CACHE_QOS_NAME_PART_BYTES)
         return Error{Errc::kUsage, kHelp};
     auto n = numbers_of<6>(words.first(6), kHelp);
     if (!n)
@@ -271,7 +272,7 @@ Result<void> put_cq_name(Words words, std::vector<std::byte> &bytes)
                           id, life | uint64_t{1} << PMUKIT_CACHE_QOS_LIFE_PARTS_SHIFT})
         put<uint64_t>(bytes, word);
     const size_t end = bytes.size() + PMUKIT_CACHE_QOS_NAME_PART_BYTES;
-    for (const char c : words.back())
+    for (const char c : text)
         bytes.push_back(static_cast<std::byte>(c));
     bytes.resize(end);
     return {};

@@ -116,7 +116,7 @@ constexpr auto kLosses = behind_origin({
     {"kind", Kind::kWord, "see below", true},
     {"offset_bytes", Kind::kNumber, "where in the stream (damage: in the file)"},
     {"amount", Kind::kNumber, "how much; nothing: unknown"},
-    {"measure", Kind::kWord, "of what: bytes, entries, records or samples"},
+    {"measure", Kind::kWord, "of what: bytes, entries, readings, records or samples"},
     {"at_least", Kind::kNumber, "1: the amount is a lower bound; 0: it is exact"},
 });
 

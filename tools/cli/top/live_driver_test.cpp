@@ -328,23 +328,45 @@ TEST(LiveCacheQos, IntervalOmitsMonitorsThatANameOfTheNextLifeEnds)
     EXPECT_EQ(live->rows(Span::kAll, 0).size(), 1U);
 }
 
+std::vector<std::byte> header_of(uint64_t sequence, uint64_t backend)
+{
+    std::vector<std::byte> header(PMUKIT_CACHE_QOS_RECORD_BYTES);
+    store_le(header.data(), uint64_t{PMUKIT_CACHE_QOS_MARK});
+    store_le(header.data() + 8 * PMUKIT_CACHE_QOS_H_SEQUENCE, sequence);
+    store_le(header.data() + 8 * PMUKIT_CACHE_QOS_H_FORMAT,
+             uint64_t{PMUKIT_CACHE_QOS_VERSION} |
+                 uint64_t{PMUKIT_CACHE_QOS_RECORD_BYTES} << PMUKIT_CACHE_QOS_FORMAT_BYTES_SHIFT |
+                 backend << PMUKIT_CACHE_QOS_FORMAT_BACKEND_SHIFT);
+    return header;
+}
+
+TEST(LiveCacheQos, FailedReadsRemovedGroupsAndAnUnmountAreLosses)
+{
+    for (const uint64_t backend :
+         {PMUKIT_CACHE_QOS_BACKEND_RESCTRL, PMUKIT_CACHE_QOS_BACKEND_MSR}) {
+        const std::unique_ptr<LiveDriver> live = make_cache_qos_live(no_name);
+        const bool of_resctrl = backend == PMUKIT_CACHE_QOS_BACKEND_RESCTRL;
+        for (const std::vector<std::byte> &record :
+             {header_of(0, backend), name_of_group(1, 7, 1, "/a"), name_of_group(2, 8, 1, "/"),
+              with_status(occupancy(3, 7, 0), PMUKIT_CACHE_QOS_S_ERROR),
+              with_status(occupancy(4, 8, 0), PMUKIT_CACHE_QOS_S_UNAVAILABLE),
+              name_of_group(5, 7, 2, "")})
+            live->sample(Stream{}, 0, record);
+        EXPECT_EQ(count_of(*live, "the read failed"), 1U);
+        EXPECT_EQ(count_of(*live, "groups of resctrl were removed"), of_resctrl ? 1U : 0U);
+        EXPECT_EQ(count_of(*live, "unmounted"), 0U);
+        live->sample(Stream{}, 0, name_of_group(6, 8, 2, ""));
+        EXPECT_EQ(count_of(*live, "groups of resctrl were removed"), of_resctrl ? 1U : 0U);
+        EXPECT_EQ(count_of(*live, "unmounted"), of_resctrl ? 1U : 0U);
+    }
+}
+
 TEST(LiveCacheQos, NoteSaysWhatResctrlAsASourceMeans)
 {
     const std::unique_ptr<LiveDriver> live = make_cache_qos_live(no_name);
-    std::vector<std::byte> header(PMUKIT_CACHE_QOS_RECORD_BYTES);
-    store_le(header.data(), uint64_t{PMUKIT_CACHE_QOS_MARK});
-    const auto give = [&](uint64_t sequence, uint64_t backend) {
-        store_le(header.data() + 8 * PMUKIT_CACHE_QOS_H_SEQUENCE, sequence);
-        store_le(
-            header.data() + 8 * PMUKIT_CACHE_QOS_H_FORMAT,
-            uint64_t{PMUKIT_CACHE_QOS_VERSION} |
-                uint64_t{PMUKIT_CACHE_QOS_RECORD_BYTES} << PMUKIT_CACHE_QOS_FORMAT_BYTES_SHIFT |
-                backend << PMUKIT_CACHE_QOS_FORMAT_BACKEND_SHIFT);
-        live->sample(Stream{}, 0, header);
-    };
-    give(0, PMUKIT_CACHE_QOS_BACKEND_MSR);
+    live->sample(Stream{}, 0, header_of(0, PMUKIT_CACHE_QOS_BACKEND_MSR));
     EXPECT_EQ(live->note(), "");
-    give(1, PMUKIT_CACHE_QOS_BACKEND_RESCTRL);
+    live->sample(Stream{}, 0, header_of(1, PMUKIT_CACHE_QOS_BACKEND_RESCTRL));
     EXPECT_TRUE(live->note().starts_with("source resctrl: counted by group"));
 }
 

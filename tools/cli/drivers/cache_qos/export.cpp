@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "cli/drivers/cache_qos/handlers.hpp"
+#include "cli/drivers/cache_qos/missing.hpp"
 #include "cli/export/stream.hpp"
 #include "decode/cache_qos/cache_qos_decode.hpp"
 
@@ -31,6 +32,7 @@ public:
         if (!numbers_.note(header.sequence, header.lost))
             return;
         tell_losses(offset, std::nullopt);
+        missing_.header(header);
         headers_[header.domain] = header;
     }
     void reading(uint64_t offset, const cache_qos::Reading &reading) override;
@@ -39,6 +41,7 @@ public:
         if (!numbers_.note(part.sequence, std::nullopt))
             return;
         tell_losses(offset, std::nullopt);
+        tell_missing(missing_.name(part), offset, last_ns_);
         names_.note(part);
     }
     void skipped(uint64_t offset, uint64_t bytes) override
@@ -56,12 +59,24 @@ private:
             out_.lose(stream_, {kUnit, "driver-lost", "records", numbers_.lost(), offset, time_ns});
     }
 
+    void tell_missing(std::optional<Missing> what, uint64_t offset, std::optional<uint64_t> time_ns)
+    {
+        if (!what)
+            return;
+        const MissingWords &words = kMissing[static_cast<size_t>(*what)];
+        out_.lose(stream_,
+                  {kUnit, words.kind, "readings",
+                   words.is_counted ? std::optional<uint64_t>(1) : std::nullopt, offset, time_ns});
+    }
+
     RowsOut &out_;
     Stream stream_;
     const exporter::Table &table_ = *exporter::find_table(kUnit);
     Numbers numbers_;
     std::map<uint16_t, cache_qos::Header> headers_;  // newest header, by L3
     cache_qos::Names names_;
+    MissingValues missing_;
+    std::optional<uint64_t> last_ns_;  // time of the last reading: names have no time
     uint64_t skipped_bytes_ = 0;
     cache_qos::StreamDecoder decoder_;
 };
@@ -71,6 +86,8 @@ void StreamRows::reading(uint64_t offset, const cache_qos::Reading &reading)
     if (!numbers_.note(reading.sequence, std::nullopt))
         return;
     tell_losses(offset, reading.time_ns);
+    tell_missing(missing_.reading(reading), offset, reading.time_ns);
+    last_ns_ = reading.time_ns;
     const auto header = headers_.find(reading.domain);
     const bool known = header != headers_.end();
     const cache_qos::Name *name = names_.find(reading.monitor, reading.domain);

@@ -9,6 +9,7 @@
 #include "base/saturate.hpp"
 #include "base/sentences.hpp"
 #include "cli/drivers/cache_qos/handlers.hpp"
+#include "cli/drivers/cache_qos/missing.hpp"
 #include "cli/drivers/cache_qos/resctrl_tree.hpp"
 #include "decode/cache_qos/cache_qos_decode.hpp"
 #include "decode/cache_qos/cache_qos_series.hpp"
@@ -60,6 +61,7 @@ public:
         if (!account_.note(header.sequence))
             return;
         lost_ = header.lost;
+        missing_.header(header);
         of_resctrl_ = header.backend == PMUKIT_CACHE_QOS_BACKEND_RESCTRL;
     }
     void reading(uint64_t, const Reading &reading) override
@@ -69,14 +71,17 @@ public:
     }
     void name(uint64_t, const cache_qos::NamePart &part) override
     {
-        if (account_.note(part.sequence))
-            names_.note(part);
+        if (!account_.note(part.sequence))
+            return;
+        missing_.name(part);
+        names_.note(part);
     }
     void skipped(uint64_t, uint64_t bytes) override { skipped_bytes_ += bytes; }
 
     // `named` is nullptr if no record has named the monitor.
     void note(const Reading &reading, const cache_qos::Name *named)
     {
+        missing_.reading(reading);
         if (!cache_qos::has_value(reading))
             return;
         const SeriesKey key = {reading.monitor, reading.domain, reading.event};
@@ -113,6 +118,7 @@ public:
     const std::map<SeriesKey, Level> &levels() const { return levels_; }
     uint64_t lost() const { return lost_ + account_.missing(); }
     uint64_t skipped_bytes() const { return skipped_bytes_; }
+    const MissingCounts &missing() const { return missing_.counts(); }
 
 private:
     uint64_t passes(const SeriesKey &key) const
@@ -124,6 +130,7 @@ private:
     std::map<SeriesKey, Level> levels_;
     cache_qos::Names names_;
     cache_qos::SequenceAccount account_;
+    MissingValues missing_;
     uint64_t lost_ = 0, skipped_bytes_ = 0;
     bool of_resctrl_ = false;
 };
@@ -184,13 +191,19 @@ public:
     std::vector<LiveLoss> losses() const override
     {
         uint64_t lost = 0, skipped = 0;
+        MissingCounts missing{};
         for (const auto &[pmu, monitors] : monitors_) {
             add_to(lost, monitors.lost());
             skipped += monitors.skipped_bytes();
+            for (size_t what = 0; what < kMissing.size(); what++)
+                missing[what] += monitors.missing()[what];
         }
-        return {{lost, sentences::kLostReadings},
-                {skipped, sentences::kSkippedBytes},
-                {unreadable_, sentences::kUnreadable}};
+        std::vector<LiveLoss> losses = {{lost, sentences::kLostReadings},
+                                        {skipped, sentences::kSkippedBytes},
+                                        {unreadable_, sentences::kUnreadable}};
+        for (size_t what = 0; what < kMissing.size(); what++)
+            losses.push_back({missing[what], kMissing[what].sentence});
+        return losses;
     }
     void next_interval() override
     {
@@ -224,6 +237,7 @@ void LiveCacheQos::traced(const record::TraceFormat &format, Bytes record)
     reading.event = static_cast<uint8_t>(*event);
     reading.bytes = *bytes;
     reading.bound = *bound;
+    reading.status = static_cast<uint32_t>(number("status").value_or(0));
     // Trace events of older drivers have no names, and so none of these fields.
     const auto life = number("life"), id = number("id");
     const auto text = record::trace_array(format, record, "name");

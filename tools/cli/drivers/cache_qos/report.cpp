@@ -8,6 +8,7 @@
 #include "base/sentences.hpp"
 #include "cli/drivers/cache_qos/figures.hpp"
 #include "cli/drivers/cache_qos/handlers.hpp"
+#include "cli/drivers/cache_qos/missing.hpp"
 #include "cli/drivers/cache_qos/resctrl_tree.hpp"
 #include "cli/join.hpp"
 #include "decode/cache_qos/cache_qos_decode.hpp"
@@ -33,7 +34,13 @@ struct EventReadings {
     uint64_t readings = 0, lost = 0, missing = 0, duplicates = 0, skipped_bytes = 0;
     uint64_t not_kept = 0;  // readings of series beyond the memory budget
     uint64_t yielded = 0;   // readings while other software had the registers
+    MissingCounts values_missing{};
 };
+
+uint64_t of(const EventReadings &event, Missing what)
+{
+    return event.values_missing[static_cast<size_t>(what)];
+}
 
 // Collects the readings of one stream. The event of each CPU numbers its records separately.
 class StreamReadings final : public cache_qos::Sink {
@@ -49,6 +56,7 @@ public:
         if (!account_.note(header.sequence))
             return;
         lost_ = header.lost;
+        missing_.header(header);
         if (event_.headers.contains(header.domain) || event_.left->take(sizeof header + kNodeBytes))
             event_.headers[header.domain] = header;
     }
@@ -57,13 +65,16 @@ public:
         if (!account_.note(reading.sequence))
             return;
         event_.readings++;
+        missing_.reading(reading);
         event_.yielded += (reading.status & PMUKIT_CACHE_QOS_S_YIELDED) != 0;
         event_.not_kept += !event_.series.add(reading);
     }
     void name(uint64_t, const cache_qos::NamePart &part) override
     {
-        if (account_.note(part.sequence))
-            event_.series.name(part);
+        if (!account_.note(part.sequence))
+            return;
+        missing_.name(part);
+        event_.series.name(part);
     }
     void skipped(uint64_t, uint64_t bytes) override { event_.skipped_bytes += bytes; }
     void finish()
@@ -72,11 +83,14 @@ public:
         add_to(event_.lost, lost_);
         add_to(event_.missing, account_.missing());
         event_.duplicates += account_.duplicates();
+        for (size_t what = 0; what < kMissing.size(); what++)
+            add_to(event_.values_missing[what], missing_.counts()[what]);
     }
 
 private:
     EventReadings &event_;
     cache_qos::SequenceAccount account_;
+    MissingValues missing_;
     uint64_t lost_ = 0;
     cache_qos::StreamDecoder decoder_;
 };
@@ -212,7 +226,7 @@ void print_series(const EventReadings &event, Output &out)
 
 std::vector<Remark> remarks_of(const EventReadings &event)
 {
-    return {
+    std::vector<Remark> remarks = {
         {event.lost, sentences::kLostReadings},
         {event.missing, sentences::kMissingRecords},
         {event.duplicates, sentences::kDuplicates},
@@ -220,6 +234,9 @@ std::vector<Remark> remarks_of(const EventReadings &event)
         {event.yielded, "readings are from before other software took the registers (yielded)"},
         {event.not_kept, "readings exceed the memory limit; export has them"},
     };
+    for (size_t what = 0; what < kMissing.size(); what++)
+        remarks.push_back({event.values_missing[what], kMissing[what].sentence});
+    return remarks;
 }
 
 void print_remarks(size_t number, const EventReadings &event, const Verdict &verdict, Output &out)
@@ -342,6 +359,9 @@ public:
                           {"lost", event.lost},
                           {"missing", event.missing},
                           {"duplicates", event.duplicates},
+                          {"failed", of(event, Missing::kFailed)},
+                          {"removed_groups", of(event, Missing::kRemoved)},
+                          {"unmounts", of(event, Missing::kUnmounted)},
                           {"not_kept", event.not_kept},
                           {"skipped_bytes", event.skipped_bytes}});
             pmus.begin("domains", JsonWriter::kArray);

@@ -6,9 +6,12 @@
 #include <time.h>
 
 #include <algorithm>
+#include <iterator>
 
+#include "base/counted.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
+#include "cli/drivers/cache_qos/missing.hpp"
 #include "cli/qualify/machine.hpp"
 #include "perfdata/format.hpp"
 #include "perfdata/packer.hpp"
@@ -62,8 +65,8 @@ void Counter::read(const Value &value, uint64_t pass, bool unsettled)
     came_or_went_ = pass_ != 0 && valued_ != value.has_number();
     valued_ = value.has_number();
     pass_ = pass;
-    counted_ = counted_ && follows && value.kind != Value::Kind::kUnassigned;
-    gap_ = gap_ || value.kind == Value::Kind::kUnassigned;
+    counted_ = counted_ && follows && !value.is_interrupted();
+    gap_ = gap_ || value.is_interrupted();
     if (!valued_)
         return;
     const bool fell = known_ && value.bytes < last_;
@@ -155,6 +158,7 @@ void Snapshots::note_groups(const std::vector<Group> &groups)
         const bool is_gone = !listing.contains(known.first);
         if (is_gone)
             end_monitor(known.second);
+        removed_ += is_gone;
         return is_gone;
     });
     for (const Group &group : groups) {
@@ -222,6 +226,7 @@ void Snapshots::count(const Value &value)
 {
     unavailable_ += value.kind == Value::Kind::kUnavailable;
     unassigned_ += value.kind == Value::Kind::kUnassigned;
+    gone_ += value.kind == Value::Kind::kGone;
     errors_ += value.kind == Value::Kind::kError;
 }
 
@@ -231,8 +236,8 @@ void Snapshots::put_reading(const Read &read, const Monitor &monitor, const Coun
     const bool valued = read.value.has_number();
     uint64_t status = is_count && counter.has_gap() ? PMUKIT_CACHE_QOS_S_GAP : 0;
     if (!valued)
-        status |= read.value.kind == Value::Kind::kError ? PMUKIT_CACHE_QOS_S_ERROR
-                                                         : PMUKIT_CACHE_QOS_S_UNAVAILABLE;
+        status |=
+            read.value.has_failed() ? PMUKIT_CACHE_QOS_S_ERROR : PMUKIT_CACHE_QOS_S_UNAVAILABLE;
     const uint64_t bytes = !valued ? 0 : is_count ? counter.sum() : read.value.bytes;
     put({read.time_ns, sequence_++,
          monitor.number |
@@ -243,11 +248,12 @@ void Snapshots::put_reading(const Read &read, const Monitor &monitor, const Coun
          /* age */ 0});
 }
 
-std::vector<Snapshots::Read> Snapshots::read_all(const std::vector<Group> &groups) const
+std::vector<Snapshots::Read> Snapshots::read_all(const std::vector<Group> &groups,
+                                                 const std::vector<Domain> &domains) const
 {
     std::vector<Read> reads;
     for (const Group &group : groups)
-        for (const Domain &domain : domains_)
+        for (const Domain &domain : domains)
             for (const uint8_t event : domain.events) {
                 const uint64_t time_ns = monotonic_ns();
                 reads.push_back(
@@ -276,17 +282,50 @@ void Snapshots::put_readings(std::vector<Read> reads, const std::set<Group::Key>
     }
 }
 
+std::vector<Domain> Snapshots::vanished(const std::vector<Domain> &now) const
+{
+    std::vector<Domain> gone;
+    for (Domain domain : domains_) {
+        if (const auto still = std::ranges::find(now, domain.id, &Domain::id); still != now.end())
+            std::erase_if(domain.events, [&](uint8_t event) {
+                return std::ranges::find(still->events, event) != still->events.end();
+            });
+        if (!domain.events.empty())
+            gone.push_back(std::move(domain));
+    }
+    return gone;
+}
+
+// The records after which resctrl is gone. A file that begins here has headers and the name, too.
+std::vector<std::byte> Snapshots::end_all()
+{
+    unmounted_ = true;
+    const auto root =
+        std::ranges::find(monitors_, "/", [](const auto &known) { return known.second.path; });
+    if (root == monitors_.end())
+        return {};
+    if (front_due_) {
+        put_front();
+        put_name(root->second, root->second.life, root->second.name);
+    }
+    end_monitor(root->second);
+    return std::move(bytes_);
+}
+
 // The groups are listed before and after the reads: a path that has another group afterwards may
-// have been read from either.
+// have been read from either. Files that were there in the last pass are read once more, so that
+// the failed reads show that they vanished.
 std::vector<std::byte> Snapshots::pass(uint64_t time_ns, bool last)
 {
     bytes_.clear();
     const std::vector<Group> before = tree_.groups();
-    note_domains(tree_.domains());
-    std::vector<Read> reads = read_all(before);
+    const std::vector<Domain> domains = tree_.domains(), gone = vanished(domains);
+    std::vector<Read> reads = read_all(before, domains);
+    std::ranges::move(read_all(before, gone), std::back_inserter(reads));
     std::vector<Group> after = tree_.groups();
     if (before.empty() || after.empty())
-        return {};
+        return end_all();
+    note_domains(domains);
     std::set<Group::Key> changed = unsettled(groups_, before);
     changed.merge(unsettled_);
     unsettled_ = unsettled(before, after);
@@ -384,7 +423,7 @@ Result<bool> Recorder::pass(record::RecordSink &sink, bool last)
     const uint64_t time_ns = monotonic_ns();
     const std::vector<std::byte> bytes = snapshots_.pass(time_ns, last);
     if (bytes.empty())
-        return false;
+        return !snapshots_.is_unmounted();
     perfdata::Packer body;
     body.put(offset_).put(uint64_t{bytes.size()}).put(/* flags */ uint64_t{0});
     body.put(time_ns).put(kId);
@@ -398,7 +437,7 @@ Result<bool> Recorder::pass(record::RecordSink &sink, bool last)
     offset_ += bytes.size();
     if (Result<void> done = sink.round(); !done)
         return done.error();
-    return true;
+    return !snapshots_.is_unmounted();
 }
 
 std::vector<std::string> Recorder::remarks() const
@@ -410,9 +449,13 @@ std::vector<std::string> Recorder::remarks() const
     for (const auto &[count, text] :
          {std::pair(snapshots_.unavailable(), "Unavailable: the hardware had no value"),
           {snapshots_.unassigned(), "Unassigned: the group has no bandwidth counter"},
+          {snapshots_.gone(), "the file was not there (L3 offline?)"},
           {snapshots_.errors(), "Error"}})
         if (count)
             remarks.push_back(fmt::format("{} readings without a value: {}", count, text));
+    if (snapshots_.removed())
+        remarks.push_back(counted(snapshots_.removed(),
+                                  kMissing[static_cast<size_t>(Missing::kRemoved)].sentence));
     return remarks;
 }
 

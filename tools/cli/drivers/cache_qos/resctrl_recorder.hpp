@@ -47,12 +47,17 @@ public:
     const Tree &tree() const { return tree_; }
     // The next pass begins with headers and names.
     void begin() { front_due_ = true; }
-    // Returns the records of one pass; none: resctrl was unmounted. `last`: names are up to date.
+    // Returns the records of one pass. `last`: names are up to date. If resctrl was unmounted, the
+    // records end the default group (missing.hpp); there are none if there was no pass before.
     std::vector<std::byte> pass(uint64_t time_ns, bool last);
+    bool is_unmounted() const { return unmounted_; }
+    // Groups that were removed.
+    uint64_t removed() const { return removed_; }
     // Readings without a value, by their text.
     uint64_t unavailable() const { return unavailable_; }
     uint64_t unassigned() const { return unassigned_; }
     uint64_t errors() const { return errors_; }
+    uint64_t gone() const { return gone_; }
     // The number of a domain in records: its id, or an unused number if the id exceeds 16 bits.
     const std::map<uint32_t, uint16_t> &numbers() const { return numbers_; }
 
@@ -71,7 +76,11 @@ private:
         uint64_t time_ns;
     };
 
-    std::vector<Read> read_all(const std::vector<Group> &groups) const;
+    std::vector<Read> read_all(const std::vector<Group> &groups,
+                               const std::vector<Domain> &domains) const;
+    // Returns the domains of the last pass with the events that are no longer there.
+    std::vector<Domain> vanished(const std::vector<Domain> &now) const;
+    std::vector<std::byte> end_all();
     void put_readings(std::vector<Read> reads, const std::set<Group::Key> &changed);
     void note_groups(const std::vector<Group> &groups);
     void note_domains(std::vector<Domain> domains);
@@ -97,7 +106,8 @@ private:
     uint64_t sequence_ = 0, passes_ = 0;
     uint64_t begun_ns_ = 0;  // time of the first pass
     uint64_t unavailable_ = 0, unassigned_ = 0, errors_ = 0;
-    bool front_due_ = true;
+    uint64_t gone_ = 0, removed_ = 0;
+    bool front_due_ = true, unmounted_ = false;
     std::vector<std::byte> bytes_;  // records of the current pass
 };
 

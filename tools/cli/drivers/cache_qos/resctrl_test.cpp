@@ -9,10 +9,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.hpp"
 #include "base/file.hpp"
 #include "base/test_folder.hpp"
 #include "cli/commands.hpp"
 #include "cli/drivers/cache_qos/resctrl_recorder.hpp"
+#include "cli/export/export.hpp"
 #include "decode/cache_qos/cache_qos_decode.hpp"
 #include "decode/cache_qos/cache_qos_series.hpp"
 #include "record/event_string.hpp"
@@ -473,7 +475,6 @@ TEST_F(Resctrl, DomainThatCameBackIsALowerBound)
     pass();
     tree_.remove("sys/fs/resctrl/mon_data/mon_L3_01");
     pass();
-    EXPECT_EQ(reading("/", PMUKIT_CACHE_QOS_EVENT_TOTAL, 1), nullptr);
     value("", "mon_L3_01", "mbm_total_bytes", "700");
     pass();
     const qos::Reading *one = reading("/", PMUKIT_CACHE_QOS_EVENT_TOTAL, 1);
@@ -482,12 +483,57 @@ TEST_F(Resctrl, DomainThatCameBackIsALowerBound)
     EXPECT_TRUE(one->status & PMUKIT_CACHE_QOS_S_GAP);
 }
 
-TEST_F(Resctrl, UnmountEndsTheRecording)
+TEST_F(Resctrl, DomainThatVanishesHasOneFailedReadingPerGroupAndEvent)
+{
+    for (const char *of : {"", "/g"}) {
+        group(of, "1", "100");
+        value(of, "mon_L3_01", "llc_occupancy", "7");
+        value(of, "mon_L3_01", "mbm_total_bytes", "500");
+    }
+    pass();
+    for (const char *of : {"", "/g"})
+        tree_.remove(std::string(kRoot) + of + "/mon_data/mon_L3_01");
+    pass();
+    for (const char *name : {"/", "/g"})
+        for (const uint8_t event :
+             {PMUKIT_CACHE_QOS_EVENT_OCCUPANCY, PMUKIT_CACHE_QOS_EVENT_TOTAL}) {
+            const qos::Reading *one = reading(name, event, 1);
+            ASSERT_NE(one, nullptr) << name;
+            EXPECT_TRUE(one->status & PMUKIT_CACHE_QOS_S_ERROR);
+            EXPECT_FALSE(qos::has_value(*one));
+        }
+    EXPECT_EQ(snapshots().gone(), 4U);
+    pass();
+    EXPECT_EQ(reading("/", PMUKIT_CACHE_QOS_EVENT_TOTAL, 1), nullptr);
+    EXPECT_EQ(all_.readings.size(), 6U) << "those of the other L3";
+    EXPECT_EQ(snapshots().gone(), 4U);
+    EXPECT_FALSE(is_gap("/")) << "of the other L3";
+}
+
+TEST_F(Resctrl, UnmountEndsTheDefaultGroup)
 {
     group("", "1", "1");
+    group("/g", "1", "1");
     pass();
+    const uint32_t root = reading("/", PMUKIT_CACHE_QOS_EVENT_TOTAL)->monitor;
+    EXPECT_FALSE(snapshots().is_unmounted());
+    tree_.remove("sys/fs/resctrl/mon_data");
+    pass();
+    EXPECT_TRUE(snapshots().is_unmounted());
+    EXPECT_TRUE(all_.readings.empty());
+    ASSERT_NE(all_.names.find(root, 0), nullptr);
+    EXPECT_EQ(all_.names.find(root, 0)->text, "");
+    EXPECT_EQ(all_.names.find(root, 0)->life, 2U) << "a name of the next life is its end";
+    EXPECT_EQ(snapshots().removed(), 0U);
+}
+
+TEST_F(Resctrl, UnmountBeforeTheFirstPassHasNoRecord)
+{
+    group("", "1", "1");
+    snapshots();
     tree_.remove("sys/fs/resctrl/mon_data");
     EXPECT_TRUE(snapshots().pass(2000, false).empty());
+    EXPECT_TRUE(snapshots().is_unmounted());
 }
 
 // The commands
@@ -524,6 +570,16 @@ protected:
         options.input = output();
         options.json = json;
         return printed([&](Output &out) { return run_report(options, out); });
+    }
+    std::string metrics() const
+    {
+        ExportOptions options;
+        options.input = output();
+        options.format = "openmetrics";
+        options.output = tree_.path("metrics");
+        options.force = true;
+        printed([&](Output &out) { return run_export(options, out); });
+        return *read_small_file(options.output);
     }
 };
 
@@ -624,7 +680,63 @@ TEST_F(ResctrlCommands, UnmountWhileRecordingEndsTheFileAndTheStatusIsFailure)
     const Result<int> status = record("resctrl/interval_ms=10/", options);
     ASSERT_TRUE(status) << status.error().message;
     EXPECT_EQ(*status, kExitFailed);
-    EXPECT_EQ(nlohmann::json::parse(report(true))["pmus"][0]["monitors"].size(), 3U);
+    const auto pmu = nlohmann::json::parse(report(true))["pmus"][0];
+    EXPECT_EQ(pmu["monitors"].size(), 3U);
+    EXPECT_EQ(pmu["unmounts"], 1);
+    EXPECT_EQ(pmu["removed_groups"], 0);
+    EXPECT_EQ(pmu["failed"], 0);
+    const std::string text = report(false);
+    EXPECT_EQ(text.find("nothing lost"), std::string::npos) << text;
+    EXPECT_NE(text.find("\n  1 time resctrl was unmounted: readings end there\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(metrics().find("driver=\"cache_qos\",kind=\"unmounted\"} 1\n"), std::string::npos)
+        << metrics();
+}
+
+TEST_F(ResctrlCommands, FileAfterAnUnmountOfASeriesSaysSo)
+{
+    group("", "1", "7");
+    Snapshots passes(opened());
+    passes.begin();
+    ASSERT_FALSE(passes.pass(1000, false).empty());
+    passes.begin();
+    tree_.remove("sys/fs/resctrl/mon_data");
+    Collected next;
+    qos::StreamDecoder decoder(next);
+    decoder.data(passes.pass(2000, false));
+    EXPECT_EQ(next.headers.size(), 1U);
+    EXPECT_EQ(next.names.find(1, 0)->text, "");
+}
+
+TEST_F(ResctrlCommands, RemovedGroupAndFailedReadAreLossesOfTheRecording)
+{
+    group("", "1", "7");
+    group("/g", "1", "7");
+    group("/mon_groups/m", "1", "7");
+    RecordCommandOptions options;
+    options.command = {"sh", "-c",
+                       "sleep 0.1; mv " + tree_.path(kRoot) + "/g " + tree_.path("gone") + "; rm " +
+                           tree_.path(kRoot) + "/mon_groups/m/mon_data/*/llc_occupancy; sleep 0.3"};
+    const Result<int> status = record("resctrl/interval_ms=10/", options);
+    ASSERT_TRUE(status) << status.error().message;
+    EXPECT_EQ(*status, kExitGood);
+    const auto pmu = nlohmann::json::parse(report(true))["pmus"][0];
+    EXPECT_EQ(pmu["unmounts"], 0);
+    EXPECT_EQ(pmu["removed_groups"], 1);
+    const uint64_t failed = pmu["failed"];
+    EXPECT_GT(failed, 0U);
+    const std::string text = report(false);
+    EXPECT_EQ(text.find("nothing lost"), std::string::npos) << text;
+    EXPECT_NE(text.find(fmt::format("\n  {}: the read failed (error)\n",
+                                    counted(failed, "readings are missing"))),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("\n  1 group of resctrl was removed: values after"), std::string::npos)
+        << text;
+    EXPECT_NE(metrics().find(fmt::format("kind=\"read-failed\"}} {}\n", failed)), std::string::npos)
+        << metrics();
+    EXPECT_NE(metrics().find("kind=\"group-removed\"} 1\n"), std::string::npos);
 }
 
 TEST_F(ResctrlCommands, EachFileOfASeriesHasHeadersAndNames)

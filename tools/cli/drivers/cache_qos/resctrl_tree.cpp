@@ -196,7 +196,9 @@ Value Tree::read(const Group &group, const Domain &domain, uint8_t event) const
     const std::string file =
         in(group.path, "mon_data/" + domain.folder).append("/").append(file_of(event));
     const Result<std::string> text = read_small_file(host_.path(file));
-    return text ? parse_value(*text) : Value{};
+    if (!text)
+        return {text.error().code == Errc::kNotFound ? Value::Kind::kGone : Value::Kind::kError};
+    return parse_value(*text);
 }
 
 // Returns the cgroup of the tasks if all have the same; otherwise some of their processes.

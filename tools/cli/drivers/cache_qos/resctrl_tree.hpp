@@ -50,12 +50,17 @@ struct Value {
         kNumber,
         kUnavailable,  // the hardware has no value now
         kUnassigned,   // ABMC, MPAM: the group has no counter
+        kGone,         // the file is not there: its L3 went offline
         kError,        // the hardware returned an error, or the text is unknown
     };
     Kind kind = Kind::kError;
     uint64_t bytes = 0;  // only for kNumber
 
     bool has_number() const { return kind == Kind::kNumber; }
+    bool has_failed() const { return kind == Kind::kGone || kind == Kind::kError; }
+    // True if a counter of bandwidth, if there is one, has not counted all traffic since its last
+    // value.
+    bool is_interrupted() const { return kind == Kind::kUnassigned || kind == Kind::kGone; }
 };
 // Parses the contents of an event file.
 Value parse_value(std::string_view text);
