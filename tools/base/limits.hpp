@@ -27,6 +27,7 @@
     LIMIT(kWindow, 128 << 20, "window of compressed records", "damage")                           \
     LIMIT(kThreads, 24 << 20, "programs: names, forks, maps",                                     \
           "dropped and reported; exit status 1")                                                  \
+    LIMIT(kCgroups, 4 << 20, "names of cgroups", "dropped and reported; exit status 1")           \
     LIMIT(kSymbols, 12 << 20, "names of functions of programs",                                   \
           "files are read again; a larger file has no names, which is reported")                  \
     LIMIT(kKallsyms, 24 << 20, "names of functions of the kernel (--kallsyms)", "an error")       \

@@ -110,6 +110,7 @@ constexpr auto kSamples = behind_origin({
     {"symoff_bytes", Kind::kNumber, "from the beginning of the function to ip"},
     {"dso", Kind::kText, "the program, library or part of the kernel at ip"},
     {"frames", Kind::kText, "what is at the addresses of callchain: see below"},
+    {"cgroup", Kind::kText, "path of the cgroup that ran; nothing: not recorded"},
 });
 
 constexpr auto kLosses = behind_origin({

@@ -13,6 +13,7 @@
 
 #include "export/schema.hpp"
 #include "session/aux_threads.hpp"
+#include "session/cgroup_names.hpp"
 #include "session/identity.hpp"
 #include "session/recording.hpp"
 #include "session/samples.hpp"
@@ -84,8 +85,11 @@ public:
     // records name (see is_untimed()), and the others have names as from a pipe.
     void begin_with(Threads untimed);
     const Threads &threads() const { return names_of_all_ ? *names_of_all_ : threads_; }
+    // Names of cgroups whose records were already read.
+    const CgroupNames &cgroups() const { return cgroups_; }
     void note(const perfdata::Record &record)
     {
+        cgroups_.note(record, recording_.reader().order());
         if (!names_of_all_ && !(skip_untimed_ && is_untimed(record, recording_.reader())))
             threads_.note(record, recording_.reader());
     }
@@ -140,6 +144,7 @@ private:
     const exporter::Table *only_ = nullptr;
     StackSink *stacks_ = nullptr;
     Threads threads_;
+    CgroupNames cgroups_;
     bool skip_untimed_ = false;
     const Threads *names_of_all_ = nullptr;
     std::map<size_t, Name> names_;

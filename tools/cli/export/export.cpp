@@ -335,6 +335,17 @@ std::vector<std::string> names_texts(const Recording &recording, const Names &na
     return texts;
 }
 
+// Returns a message about names of cgroups that the rows lack; empty: there are none.
+std::string cgroups_text(const Recording &recording, const CgroupNames &cgroups)
+{
+    if (cgroups.dropped() == 0)
+        return {};
+    return fmt::format(
+        "{}: {} names of cgroups dropped (memory limit); their rows have no cgroup: record fewer "
+        "with perf record -G",
+        recording.path(), cgroups.dropped());
+}
+
 // names: all threads of the recording, unless it can be read only once. If they are too many, only
 // those that exist at a time are stored.
 void name_threads(const std::string &path, Threads &names, RowsOut &out)
@@ -412,6 +423,7 @@ Result<int> run_export(const ExportOptions &options, Output &to)
         warn(warning);
     std::vector<std::string> troubles = names_texts(*recording, functions);
     troubles.insert(troubles.end(), {names_not_kept(recording->path(), out.threads().dropped()),
+                                     cgroups_text(*recording, out.cgroups()),
                                      nothing_text(*recording, *totals, out), recording->damage(),
                                      out.aux_threads().left_out(recording->path()),
                                      skipped_text(recording->path(), skipped)});

@@ -128,6 +128,7 @@ void SampleRows::put(const EventSample &sample)
         symbol.empty() ? Value() : Value(function.offset),
         object.empty() ? Value() : Value(object),
         frames_.empty() ? Value() : Value(std::string_view(frames_)),
+        sample.sample.cgroup ? value_of(out_.cgroups().path(*sample.sample.cgroup)) : Value(),
     };
     out_.rows(table, common, rest);
 }

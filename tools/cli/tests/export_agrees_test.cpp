@@ -80,8 +80,8 @@ TEST_P(ExportAgrees, ExportedRowsEqualThoseOfPerfScript)
     ASSERT_FALSE(perf.empty()) << "run make setup: perf of 7.2";
     size_t compared = 0;
     for_recordings([&](const std::string &path, const Contents &contents) {
-        const std::vector<Row> rows = rows_of_perf(
-            said_by_perf(perf, path, contents, perf_options(), no_programs()), contents);
+        const std::vector<Row> rows =
+            rows_said_by_perf(perf, path, contents, perf_options(), no_programs());
         const std::vector<Frames> frames =
             contents.has("ip")
                 ? frames_of_perf(perf, path, contents, perf_options() + " --symfs " + no_programs(),
@@ -507,8 +507,7 @@ TEST(ExportOfLbrCallStacks, BeginsWithThePlaceInTheProgram)
     folder.put("perf.data", file.file());
     const std::string path = folder.path("perf.data");
     const Contents contents = contents_of(path);
-    const std::vector<Row> perfs =
-        rows_of_perf(said_by_perf(perf, path, contents, "", folder.path("")), contents);
+    const std::vector<Row> perfs = rows_said_by_perf(perf, path, contents, "", folder.path(""));
     const std::vector<json> ours = rows_of_export(path, folder);
     ASSERT_EQ(perfs.size(), 2U);
     ASSERT_EQ(ours.size(), 2U);

@@ -34,10 +34,12 @@ namespace pmukit::cli {
 
 using nlohmann::json;
 
-// A sample in the text of perf script: a line, and the addresses of its call chain.
+// A sample in the text of perf script: a line, the addresses of its call chain, and its cgroup if
+// the recording has cgroups.
 struct Row {
     std::string line;
     std::vector<std::string> chain;
+    std::string cgroup;
     bool operator==(const Row &) const = default;
 };
 
@@ -47,6 +49,7 @@ struct Contents {
     std::vector<std::string> fields;
     std::set<std::string> of_drivers;
     std::map<uint64_t, uint64_t> exits_ns;  // by TID
+    bool with_cgroups = false;
     bool has(std::string_view field) const
     {
         return std::ranges::find(fields, field) != fields.end();
@@ -77,9 +80,16 @@ inline Contents contents_of(const std::string &path)
     std::istringstream names(fields ? *fields : "");
     constexpr std::string_view kCompared[] = {"pid",    "tid",   "cpu",  "time",
                                               "period", "event", "addr", "ip"};
-    for (std::string name; std::getline(names, name, ',');)
+    // For BPF output events, the list is one of changes to perf's default fields, which have the
+    // event: "-comm,...,+pid,+tid".
+    if (fields && fields->starts_with('-'))
+        contents.fields.push_back("event");
+    for (std::string name; std::getline(names, name, ',');) {
+        name.erase(0, name.find_first_not_of('+'));
+        contents.with_cgroups |= name == "cgroup";
         if (std::ranges::find(kCompared, name) != std::end(kCompared))
             contents.fields.push_back(name);
+    }
     return contents;
 }
 
@@ -112,7 +122,7 @@ inline std::vector<Row> rows_of_perf(const std::string &said, const Contents &co
             return words.find(name) != words.npos;
         });
         if (!is_of_driver)
-            rows.push_back({words, {}});
+            rows.push_back({words, {}, {}});
     }
     return rows;
 }
@@ -129,6 +139,26 @@ inline std::string said_by_perf(const std::string &perf, const std::string &path
     return stock::run("(" + perf + "script --ns " + options + " --symfs " + no_programs + " -F " +
                       fields + " " + input + " 2>/dev/null)")
         .text;
+}
+
+// Returns what perf script prints as the samples of a recording. The cgroups are from a second run,
+// as perf prints them after a call chain.
+inline std::vector<Row> rows_said_by_perf(const std::string &perf, const std::string &path,
+                                          const Contents &contents, const std::string &options,
+                                          const std::string &no_programs)
+{
+    std::vector<Row> rows =
+        rows_of_perf(said_by_perf(perf, path, contents, options, no_programs), contents);
+    if (!contents.with_cgroups)
+        return rows;
+    Contents only_cgroups = contents;
+    only_cgroups.fields = {"event", "cgroup"};
+    const std::vector<Row> cgroups =
+        rows_of_perf(said_by_perf(perf, path, only_cgroups, options, no_programs), only_cgroups);
+    EXPECT_EQ(cgroups.size(), rows.size());
+    for (size_t i = 0; i < std::min(rows.size(), cgroups.size()); i++)
+        rows[i].cgroup = cgroups[i].line.substr(cgroups[i].line.rfind(' ') + 1);
+    return rows;
 }
 
 inline uint64_t number(const json &row, const char *name, uint64_t otherwise = 0)
@@ -422,6 +452,9 @@ inline void expect_same_rows(const std::vector<json> &ours, const std::vector<Ro
         const auto words = words_of(ours[i], contents, contents.has("ip") && !with_chain);
         ASSERT_NE(std::ranges::find(words, perfs[i].line), words.end())
             << "ours: " << words[0] << "\nperf: " << perfs[i].line;
+        if (contents.with_cgroups) {
+            ASSERT_EQ(ours[i].value("cgroup", "unknown"), perfs[i].cgroup) << words[0];
+        }
         std::string chain;
         for (const std::string &ip : perfs[i].chain)
             chain += (chain.empty() ? "0x" : ";0x") + ip;

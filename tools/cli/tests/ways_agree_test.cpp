@@ -37,7 +37,7 @@ struct Way {
     {
         return std::string_view(options).find(text) != std::string_view::npos;
     }
-    bool command_enters_cgroup() const { return has("%"); }
+    bool command_enters_cgroup() const { return has("%") || has("--all-cgroups"); }
     bool needs_root() const { return has("-a ") || command == kReuse; }
 };
 
@@ -47,6 +47,7 @@ constexpr Way kWays[] = {
     {"threads", By::kPerf, "--threads", kRename},
     {"overwrite", By::kPerf, "--overwrite", kRename},
     {"cgroup", By::kPerf, "-a -G %", kRename},
+    {"all_cgroups", By::kPerf, "-g --all-cgroups", kRename},
     {"dwarf", By::kPerf, "--call-graph dwarf,8192", kExec},
     {"fp", By::kPerf, "-g", kExec},
     {"group", By::kPerf, "-e '{cpu-clock:u,page-faults:u}:S'", kRename},
@@ -156,8 +157,7 @@ protected:
     {
         const std::string no_programs = folder_.path("no_programs");
         const Contents contents = contents_of(path);
-        const std::vector<Row> rows =
-            rows_of_perf(said_by_perf(perf_, path, contents, "", no_programs), contents);
+        const std::vector<Row> rows = rows_said_by_perf(perf_, path, contents, "", no_programs);
         const std::vector<Frames> frames =
             frames_of_perf(perf_, path, contents, "--symfs " + no_programs, folder_);
         std::vector<json> ours;
