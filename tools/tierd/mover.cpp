@@ -35,6 +35,20 @@ std::optional<uint64_t> bytes_of(std::string_view meminfo, std::string_view name
     return kilobytes ? std::optional<uint64_t>(*kilobytes * 1024) : std::nullopt;
 }
 
+struct NodeMemory {
+    uint64_t total_bytes = 0, free_bytes = 0;
+};
+
+std::optional<NodeMemory> memory_of(const std::string &sys_root, uint32_t node)
+{
+    const Result<std::string> meminfo =
+        read_small_file(sys_root + "/devices/system/node/node" + std::to_string(node) + "/meminfo");
+    if (!meminfo)
+        return std::nullopt;
+    return NodeMemory{bytes_of(*meminfo, "MemTotal:").value_or(0),
+                      bytes_of(*meminfo, "MemFree:").value_or(0)};
+}
+
 Error needs_root(const Error &error, const std::string &what)
 {
     if (error.code == Errc::kDenied)
@@ -141,6 +155,10 @@ Result<void> Mover::scan(const tier::HeatMap &heat, Interval &interval)
         interval.processes += counts ? 1 : 0;
     }
     interval.budget_pages = tier::pages_of(setup_.budget, interval.pages);
+    if (const auto memory = memory_of(setup_.sys_root, setup_.fast))
+        interval.budget_pages =
+            std::min(interval.budget_pages,
+                     memory->total_bytes / setup_.page_bytes * setup_.fast_percent / 100);
     return {};
 }
 
@@ -178,13 +196,15 @@ Result<void> Mover::join_huge_pages(Interval &interval)
         const uint64_t offset = page.frame - folio->first_frame;
         const bool is_new = used == 0 || hot_[used - 1].frame != folio->first_frame;
         interval.hot += is_new;
+        const Page whole{page.id - std::min(offset, page.id & kPageNumber), folio->first_frame,
+                         folio->pages, page.heat};
         if (folio->stays) {
-            interval.stay += is_new;
+            if (is_new)
+                stays(whole, Stay::kLocked, interval.stay);
             continue;
         }
         if (is_new)
-            hot_[used++] = {page.id - std::min(offset, page.id & kPageNumber), folio->first_frame,
-                            folio->pages, page.heat};
+            hot_[used++] = whole;
         else
             hot_[used - 1].heat += page.heat;
     }
@@ -206,15 +226,29 @@ bool Mover::allows(uint64_t id, uint32_t node)
     return process.policies->allows((id & kPageNumber) * setup_.page_bytes, node);
 }
 
+void Mover::stays(const Page &page, Stay reason, uint64_t &count)
+{
+    count++;
+    History &history = history_.at(page.id, number_);
+    if (history.stay == reason)
+        return;
+    history.stay = reason;
+    setup_.report_stay({processes_.at(serial_of(page.id)).pid,
+                        (page.id & kPageNumber) * setup_.page_bytes, page.pages,
+                        static_cast<uint64_t>(std::llround(page.heat)), reason});
+}
+
 void Mover::drop_unmovable(Interval &interval)
 {
     std::erase_if(hot_, [&](const Page &page) {
         const bool is_early = history_.at(page.id, number_).not_before > number_;
-        interval.backing_off += is_early;
-        if (is_early)
+        if (is_early) {
+            stays(page, Stay::kBackOff, interval.backing_off);
             return true;
+        }
         const bool allowed = allows(page.id, setup_.fast);
-        interval.not_allowed += !allowed;
+        if (!allowed)
+            stays(page, Stay::kForbidden, interval.not_allowed);
         return !allowed;
     });
 }
@@ -290,13 +324,25 @@ uint64_t Mover::free_pages(const Interval &interval) const
 {
     const uint64_t used = std::min(interval.fast_pages, interval.budget_pages);
     const uint64_t within_budget = interval.budget_pages - used;
-    const Result<std::string> meminfo = read_small_file(
-        setup_.sys_root + "/devices/system/node/node" + std::to_string(setup_.fast) + "/meminfo");
-    if (!meminfo)
+    const auto memory = memory_of(setup_.sys_root, setup_.fast);
+    if (!memory)
         return within_budget;
-    const uint64_t free = bytes_of(*meminfo, "MemFree:").value_or(0);
-    const uint64_t spare = bytes_of(*meminfo, "MemTotal:").value_or(0) / kSpareDivisor;
+    const uint64_t free = memory->free_bytes, spare = memory->total_bytes / kSpareDivisor;
     return std::min(within_budget, (free - std::min(free, spare)) / setup_.page_bytes);
+}
+
+// places_are_used: the policy had no place left for another page.
+void Mover::note_not_chosen(std::vector<uint64_t> chosen, bool places_are_used, Interval &interval)
+{
+    std::ranges::sort(chosen);
+    for (const Page &page : hot_) {
+        if (std::ranges::binary_search(chosen, page.id))
+            continue;
+        if (places_are_used)
+            stays(page, Stay::kNoRoom, interval.no_room);
+        else
+            stays(page, Stay::kNotChosen, interval.not_chosen);
+    }
 }
 
 // Returns the hot pages with these ids, in this order.
@@ -325,22 +371,27 @@ Result<void> Mover::place(Interval &interval)
     const tier::Moves moves =
         policy_->decide({.number = number_, .hot = hot, .free_pages = free, .coldest = coldest});
 
+    note_not_chosen(moves.promote, moves.promote.size() >= free + moves.demote.size(), interval);
+
     // The policy counts huge pages as single pages, and does not know the limit of moves. Pages are
-    // demoted only for a promotion that is made.
+    // demoted only for a promotion that is made. A huge page that does not fit is left out.
     uint64_t left = setup_.most_moves, room = free;
     std::vector<Page> demote, promote;
     auto next = coldest.taken().begin();
     const auto end = next + static_cast<ptrdiff_t>(moves.demote.size());
     for (const Page &page : pages_of(moves.promote)) {
-        while (room < page.pages && next != end && next->pages <= left) {
-            left -= next->pages;
-            room += next->pages;
-            demote.push_back(*next++);
+        uint64_t freed = 0;
+        auto last = next;
+        while (room + freed < page.pages && last != end)
+            freed += last++->pages;
+        if (room + freed < page.pages || left < page.pages + freed) {
+            stays(page, Stay::kNoRoom, interval.no_room);
+            continue;
         }
-        if (room < page.pages || left < page.pages)
-            break;
-        room -= page.pages;
-        left -= page.pages;
+        demote.insert(demote.end(), next, last);
+        next = last;
+        room += freed - page.pages;
+        left -= freed + page.pages;
         promote.push_back(page);
     }
     if (Result<void> moved = move(demote, false, interval); !moved)
@@ -350,6 +401,8 @@ Result<void> Mover::place(Interval &interval)
     size_t fit = 0;
     for (; fit < promote.size() && promote[fit].pages <= room; fit++)
         room -= promote[fit].pages;
+    for (const Page &page : std::span(promote).subspan(fit))
+        stays(page, Stay::kNoRoom, interval.no_room);
     return move(std::span(promote).first(fit), true, interval);
 }
 
@@ -359,11 +412,16 @@ void Mover::note(const Page &page, bool is_promotion, tier::Fate fate, Interval 
 {
     tier::Moved &moved = is_promotion ? interval.promoted : interval.demoted;
     moved.*fate += page.pages;
+    history_.at(page.id, number_).stay.reset();
     if (!is_promotion || fate != &tier::Moved::moved) {
         History &history = history_.at(page.id, number_);
         history.not_before = number_ + (kFirstBackOff << std::min(history.times, kMostDoublings));
         history.times++;
     }
+}
+
+void Mover::report(const Page &page, bool is_promotion, tier::Fate fate)
+{
     setup_.report({processes_.at(serial_of(page.id)).pid,
                    (page.id & kPageNumber) * setup_.page_bytes, page.pages, is_promotion,
                    static_cast<uint64_t>(std::llround(page.heat)), fate});
@@ -392,12 +450,19 @@ Result<void> Mover::move(std::span<const Page> pages, bool is_promotion, Interva
         if (!done && done.error().code != Errc::kNotFound &&
             done.error().code != Errc::kUnsupported)
             return done;
-        interval.refused_processes += !done && done.error().code == Errc::kUnsupported;
         // An ended or refused process keeps the other pages where they are.
-        fates.resize(done || done.error().code == Errc::kNotFound ? fates.size() : some.size(),
-                     &tier::Moved::busy);
-        for (size_t i = 0; i < fates.size(); i++)
+        const bool is_refused = !done && done.error().code == Errc::kUnsupported;
+        const size_t answered = fates.size();
+        interval.refused_processes += is_refused;
+        if (is_refused)
+            fates.resize(some.size(), &tier::Moved::busy);
+        for (size_t i = 0; i < fates.size(); i++) {
             note(some[i], is_promotion, fates[i], interval);
+            if (is_promotion && i >= answered)
+                stays(some[i], Stay::kCpuset, interval.refused_pages);
+            else
+                report(some[i], is_promotion, fates[i]);
+        }
     }
     return {};
 }

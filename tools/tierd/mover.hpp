@@ -47,16 +47,37 @@ struct PageMove {
     tier::Fate fate = &tier::Moved::moved;
 };
 
+// Why a hot page stays on its node.
+enum class Stay {
+    kLocked,     // Folio::stays
+    kForbidden,  // the memory policy of its mapping forbids the fast node
+    kCpuset,     // the cpuset of its process lacks the fast node
+    kBackOff,    // it was demoted or refused a short time ago
+    kNoRoom,     // the fast node, the budget or the limit of moves has no room for it
+    kNotChosen,  // the policy did not choose it
+};
+
+struct PageStay {
+    uint32_t process = 0;
+    uint64_t address = 0;
+    uint64_t pages = 1;
+    uint64_t heat = 0;  // accesses in the interval
+    Stay reason = Stay::kNotChosen;
+};
+
 struct MoverSetup {
     uint32_t fast = 0, slow = 0;  // nodes
     uint64_t page_bytes = 4096;
     tier::Budget budget{};             // pages of the processes on the fast node
+    uint64_t fast_percent = 100;       // share of the fast node that their pages may use
     uint64_t most_moves = UINT64_MAX;  // pages to move in an interval
     bool demotes = true;               // false: pages are promoted into free memory only
     bool dry_run = false;              // reports moves, and makes none
     std::string proc_root = "/proc", sys_root = "/sys";
     tier::MovePages move_pages = tier::system_move_pages;
     std::function<void(const PageMove &)> report = [](const PageMove &) {};
+    // Called for a hot page that stays, but only if the reason is another one than the last time.
+    std::function<void(const PageStay &)> report_stay = [](const PageStay &) {};
 };
 
 // What an interval found and did, in base pages, except where a comment says otherwise.
@@ -67,10 +88,13 @@ struct Interval {
     uint64_t fast_pages = 0, budget_pages = 0;
     // Hot pages on other nodes, and why some of them are not promoted. A huge page counts once.
     uint64_t hot = 0;
-    uint64_t stay = 0;         // locked in memory or unevictable
-    uint64_t not_allowed = 0;  // the memory policy of the mapping forbids the fast node
-    uint64_t backing_off = 0;  // demoted or refused a short time ago
-    uint64_t left_out = 0;     // limits::kHotPages
+    uint64_t stay = 0;           // locked in memory or unevictable
+    uint64_t not_allowed = 0;    // the memory policy of the mapping forbids the fast node
+    uint64_t backing_off = 0;    // demoted or refused a short time ago
+    uint64_t no_room = 0;        // the fast node, the budget or the limit of moves is exhausted
+    uint64_t not_chosen = 0;     // by the policy
+    uint64_t refused_pages = 0;  // of the refused processes
+    uint64_t left_out = 0;       // limits::kHotPages
     tier::Moved promoted, demoted;
 };
 
@@ -101,8 +125,9 @@ private:
         uint64_t accessed = 0;  // the last interval with an access, as far as it is known
     };
     struct History {
-        uint64_t not_before = 0;  // the first interval in which it may be promoted
-        uint32_t times = 0;       // it was demoted or refused
+        uint64_t not_before = 0;     // the first interval in which it may be promoted
+        uint32_t times = 0;          // it was demoted or refused
+        std::optional<Stay> stay{};  // the reported reason
     };
     class Coldest;
 
@@ -123,11 +148,14 @@ private:
     void drop_unmovable(Interval &interval);
     Result<void> check_idle();
     bool allows(uint64_t id, uint32_t node);
+    void stays(const Page &page, Stay reason, uint64_t &count);
+    void note_not_chosen(std::vector<uint64_t> chosen, bool places_are_used, Interval &interval);
     uint64_t free_pages(const Interval &interval) const;
     std::vector<Page> pages_of(const std::vector<uint64_t> &promote);
     Result<void> place(Interval &interval);
     Result<void> move(std::span<const Page> pages, bool is_promotion, Interval &interval);
     void note(const Page &page, bool is_promotion, tier::Fate fate, Interval &interval);
+    void report(const Page &page, bool is_promotion, tier::Fate fate);
 
     MoverSetup setup_;
     std::unique_ptr<tier::Policy> policy_;

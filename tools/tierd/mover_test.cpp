@@ -101,6 +101,7 @@ protected:
         setup.sys_root = fake.tree.path("sys");
         setup.move_pages = fake_move_pages;
         setup.report = [this](const PageMove &move) { moves.push_back(move); };
+        setup.report_stay = [this](const PageStay &stay) { stays.push_back(stay); };
         // Page n of process 7 is in frame n of node 1.
         for (uint64_t page = 0; page < 8; page++)
             fake.frames[7][page] = kNode1 + page;
@@ -121,6 +122,7 @@ protected:
         for (const auto &[frame, accesses] : heat)
             hot.push_back({(kNode1 + frame) * kPage, kPage, accesses});
         moves.clear();
+        stays.clear();
         const Result<Interval> done = mover->end_interval(hot, pids);
         EXPECT_TRUE(done) << done.error().message;
         return done ? *done : Interval{};
@@ -137,6 +139,7 @@ protected:
     MoverSetup setup;
     std::unique_ptr<Mover> mover;
     std::vector<PageMove> moves;
+    std::vector<PageStay> stays;
 };
 
 TEST_F(Moving, PromotesHotPagesTheHottestFirst)
@@ -210,6 +213,50 @@ TEST_F(Moving, MovesNoMoreThanTheLimitOfAnInterval)
     EXPECT_EQ(interval({{1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}}).promoted.moved, 2u);
 }
 
+// The huge page of 4 pages is hotter, but does not fit into the limit of an interval.
+TEST_F(Moving, AHugePageThatDoesNotFitLeavesItsPlaceToColderPages)
+{
+    fake.flags[kNode1] = uint64_t{1} << KPF_COMPOUND_HEAD;
+    for (uint64_t frame = 1; frame < 4; frame++)
+        fake.flags[kNode1 + frame] = uint64_t{1} << KPF_COMPOUND_TAIL;
+    fake.write_files();
+    setup.most_moves = 3;
+    const Interval done = interval({{0, 50}, {5, 10}});
+    EXPECT_EQ(fake.node_of(7, 5), 0u);
+    EXPECT_EQ(fake.node_of(7, 0), 1u);
+    EXPECT_EQ(done.no_room, 1u);
+    ASSERT_EQ(stays.size(), 1u);
+    EXPECT_EQ(stays[0].reason, Stay::kNoRoom);
+    EXPECT_EQ(stays[0].pages, 4u);
+}
+
+TEST_F(Moving, AReasonToStayIsReportedOnceUntilItChanges)
+{
+    limit(1);
+    setup.demotes = false;
+    interval({{1, 30}});
+    interval({{2, 10}});
+    ASSERT_EQ(stays.size(), 1u);
+    EXPECT_EQ(stays[0].reason, Stay::kNoRoom);
+    EXPECT_EQ(interval({{2, 10}}).no_room, 1u);
+    EXPECT_TRUE(stays.empty());
+    fake.tree.put("proc/7/numa_maps", "0 bind:1 anon=1\n");
+    interval({{2, 10}});
+    ASSERT_EQ(stays.size(), 1u);
+    EXPECT_EQ(stays[0].reason, Stay::kForbidden);
+}
+
+TEST_F(Moving, AShareOfTheFastNodeLimitsTheBudget)
+{
+    // 40 KiB are 10 pages; 25 % of them are 2.
+    fake.tree.put("sys/devices/system/node/node0/meminfo",
+                  "Node 0 MemTotal:       40 kB\nNode 0 MemFree:          40 kB\n");
+    setup.fast_percent = 25;
+    const Interval done = interval({{1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}});
+    EXPECT_EQ(done.budget_pages, 2u);
+    EXPECT_EQ(done.promoted.moved, 2u);
+}
+
 TEST_F(Moving, SomeMemoryOfTheFastNodeStaysFree)
 {
     // 2 % of 4000 KiB are 80 KiB: 3 pages are left of 92 KiB.
@@ -241,6 +288,10 @@ TEST_F(Moving, LockedPagesStay)
     const Interval done = interval({{2, 10}});
     EXPECT_EQ(done.stay, 1u);
     EXPECT_EQ(done.promoted.moved, 0u);
+    ASSERT_EQ(stays.size(), 1u);
+    EXPECT_EQ(stays[0].reason, Stay::kLocked);
+    EXPECT_EQ(stays[0].address, 2 * kPage);
+    EXPECT_EQ(stays[0].heat, 10u);
 }
 
 TEST_F(Moving, AMemoryPolicyIsRespected)
@@ -248,6 +299,9 @@ TEST_F(Moving, AMemoryPolicyIsRespected)
     fake.tree.put("proc/7/numa_maps", "0 default anon=1\n3000 bind:1 anon=5\n");
     const Interval done = interval({{2, 10}, {3, 10}});
     EXPECT_EQ(done.not_allowed, 1u);
+    ASSERT_EQ(stays.size(), 1u);
+    EXPECT_EQ(stays[0].reason, Stay::kForbidden);
+    EXPECT_EQ(stays[0].address, 3 * kPage);
     EXPECT_EQ(fake.node_of(7, 2), 0u);
     EXPECT_EQ(fake.node_of(7, 3), 1u);
 }
@@ -299,6 +353,9 @@ TEST_F(Moving, AProcessWhoseCpusetLacksTheNodeIsReportedAndBacksOff)
     Interval done = interval({{1, 1}});
     EXPECT_EQ(done.refused_processes, 1u);
     EXPECT_EQ(done.promoted.moved, 0u);
+    EXPECT_TRUE(moves.empty());
+    ASSERT_EQ(stays.size(), 1u);
+    EXPECT_EQ(stays[0].reason, Stay::kCpuset);
     kernel->error = 0;
     EXPECT_EQ(interval({{1, 1}}).backing_off, 1u);
 }
