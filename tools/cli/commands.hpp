@@ -168,6 +168,7 @@ Result<int> run_doctor(const DoctorOptions &options, Output &out);
 Command add_doctor(CLI::App &app);
 Command add_record(CLI::App &app);
 Command add_tier(CLI::App &app);
+Command add_tierd(CLI::App &app);
 Command add_top(CLI::App &app);
 Command add_what_if(CLI::App &app);
 

@@ -327,6 +327,7 @@ constexpr AddCommand kCommands[] = {
     add_recover,
     add_report,
     add_tier,
+    add_tierd,
     add_what_if,
     add_tune,
     add_discover,

@@ -16,7 +16,7 @@
 #include "cli/commands.hpp"
 #include "cli/drivers.hpp"
 #include "cli/drivers/cxl_hmu/hot_lists.hpp"
-#include "session/placement.hpp"
+#include "cli/hot_memory.hpp"
 #include "tier/move_pages.hpp"
 #include "tier/plan.hpp"
 #include "tier/process_pages.hpp"
@@ -25,15 +25,6 @@ namespace pmukit::cli {
 namespace {
 
 // The recording
-
-// Host addresses and nodes of the hot units.
-struct HotMemory {
-    std::vector<tier::HotRange> ranges;
-    std::map<uint32_t, double> nodes;   // heat by node
-    std::optional<std::string> source;  // "model": some of the data is of an emulated device
-    uint64_t units_without_place = 0, units_left_out = 0;
-    std::string first_reason;
-};
 
 // Returns the accesses to a unit. In always-on mode a device counts no accesses; the function then
 // returns the number of times that the unit was hot.
@@ -48,19 +39,8 @@ void add_list(const std::string &pmu, const decode::cxl_hmu::HotList &list, cons
     const decode::cxl_hmu::HotTotals &totals = list.totals();
     const uint64_t unit_bytes = totals.unit_log2 ? uint64_t{1} << *totals.unit_log2 : 0;
     memory.units_left_out += list.left_out().units;
-    for (const decode::cxl_hmu::HotUnit &unit : list.all()) {
-        const Placement at = placer.place(pmu, unit.dpa, unit_bytes);
-        const double heat = heat_of(totals, unit);
-        if (at.hpa) {
-            memory.ranges.push_back({at.hpa->start, at.hpa->bytes, heat});
-            // With an extended linear cache, the data may belong to either of two host pages.
-            if (at.hpa->alias)
-                memory.ranges.push_back({*at.hpa->alias, at.hpa->bytes, heat});
-        } else if (memory.units_without_place++ == 0)
-            memory.first_reason = placer.why_not(pmu, unit.dpa, unit_bytes).value_or("");
-        if (at.node)
-            memory.nodes[*at.node] += heat;
-    }
+    for (const decode::cxl_hmu::HotUnit &unit : list.all())
+        memory.add(placer, pmu, unit.dpa, unit_bytes, heat_of(totals, unit));
 }
 
 Result<HotMemory> hot_memory(const Recording &recording, const HotLists &lists,

@@ -112,6 +112,12 @@ std::string Mover::folder_of(uint32_t pid) const
     return setup_.proc_root + "/" + std::to_string(pid);
 }
 
+// The node of a page; the slow node if the node is unknown.
+uint32_t Mover::node_of(const Page &page) const
+{
+    return map_.node_of(page.frame * setup_.page_bytes, setup_.page_bytes).value_or(setup_.slow);
+}
+
 // Updates the processes: those that ended or are no longer wanted are forgotten. A process with the
 // pid of an ended one is another process.
 Result<void> Mover::find_processes(std::span<const uint32_t> pids)
@@ -234,7 +240,7 @@ void Mover::stays(const Page &page, Stay reason, uint64_t &count)
         return;
     history.stay = reason;
     setup_.report_stay({processes_.at(serial_of(page.id)).pid,
-                        (page.id & kPageNumber) * setup_.page_bytes, page.pages,
+                        (page.id & kPageNumber) * setup_.page_bytes, page.pages, node_of(page),
                         static_cast<uint64_t>(std::llround(page.heat)), reason});
 }
 
@@ -423,7 +429,8 @@ void Mover::note(const Page &page, bool is_promotion, tier::Fate fate, Interval 
 void Mover::report(const Page &page, bool is_promotion, tier::Fate fate)
 {
     setup_.report({processes_.at(serial_of(page.id)).pid,
-                   (page.id & kPageNumber) * setup_.page_bytes, page.pages, is_promotion,
+                   (page.id & kPageNumber) * setup_.page_bytes, page.pages, node_of(page),
+                   is_promotion ? setup_.fast : setup_.slow, is_promotion,
                    static_cast<uint64_t>(std::llround(page.heat)), fate});
 }
 

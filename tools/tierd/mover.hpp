@@ -42,6 +42,7 @@ struct PageMove {
     uint32_t process = 0;
     uint64_t address = 0;
     uint64_t pages = 1;
+    uint32_t from = 0, to = 0;  // nodes
     bool is_promotion = false;
     uint64_t heat = 0;  // accesses in the interval; 0 for a demotion
     tier::Fate fate = &tier::Moved::moved;
@@ -61,6 +62,7 @@ struct PageStay {
     uint32_t process = 0;
     uint64_t address = 0;
     uint64_t pages = 1;
+    uint32_t node = 0;
     uint64_t heat = 0;  // accesses in the interval
     Stay reason = Stay::kNotChosen;
 };
@@ -141,6 +143,7 @@ private:
     }
 
     std::string folder_of(uint32_t pid) const;
+    uint32_t node_of(const Page &page) const;
     Result<void> find_processes(std::span<const uint32_t> pids);
     Result<void> scan(const tier::HeatMap &heat, Interval &interval);
     void visit(uint64_t id, uint64_t hpa, const tier::HeatMap &heat, Interval &interval);

@@ -157,6 +157,8 @@ TEST_F(Moving, PromotesHotPagesTheHottestFirst)
     EXPECT_EQ(moves[0].address, 2 * kPage);
     EXPECT_EQ(moves[0].heat, 30u);
     EXPECT_TRUE(moves[0].is_promotion);
+    EXPECT_EQ(moves[0].from, 1u);
+    EXPECT_EQ(moves[0].to, 0u);
     EXPECT_EQ(moves[0].process, 7u);
 }
 

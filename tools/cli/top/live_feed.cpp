@@ -20,10 +20,10 @@ namespace {
 
 class RecordingFeed : public LiveFeed {
 public:
-    RecordingFeed(LiveDrivers &live, Fd in, PushedRecording recording)
+    RecordingFeed(FeedSink &sink, Fd in, PushedRecording recording)
         : in_(std::move(in)), recording_(std::move(recording))
     {
-        live.name_by(&recording_.recording());
+        sink.name_by(&recording_.recording());
     }
 
     std::string_view name() const override { return "recording"; }
@@ -73,9 +73,9 @@ private:
     RecordingTotals totals_;
 };
 
-Result<PushedRecording> begin(LiveDrivers &live, const std::string &name)
+Result<PushedRecording> begin(FeedSink &sink, const std::string &name)
 {
-    return PushedRecording::begin(name, recorded_drivers(), live.router());
+    return PushedRecording::begin(name, recorded_drivers(), sink.sink());
 }
 
 // Path of the running pmukit.
@@ -106,8 +106,8 @@ std::vector<std::string> recorder_words(const FeedOptions &options, int printed)
 
 class RecorderFeed final : public RecordingFeed {
 public:
-    RecorderFeed(LiveDrivers &live, Fd in, PushedRecording recording, Workload recorder, Fd said)
-        : RecordingFeed(live, std::move(in), std::move(recording)),
+    RecorderFeed(FeedSink &sink, Fd in, PushedRecording recording, Workload recorder, Fd said)
+        : RecordingFeed(sink, std::move(in), std::move(recording)),
           recorder_(std::move(recorder)),
           said_(std::move(said))
     {
@@ -174,20 +174,20 @@ LiveDrivers::LiveDrivers()
         router_.add(*driver, std::move(live));
 }
 
-Result<std::unique_ptr<LiveFeed>> make_input_feed(LiveDrivers &live)
+Result<std::unique_ptr<LiveFeed>> make_input_feed(FeedSink &sink)
 {
     Fd in(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
     if (!in)
         return system_error("standard input", errno);
-    Result<PushedRecording> recording = begin(live, "standard input");
+    Result<PushedRecording> recording = begin(sink, "standard input");
     if (!recording)
         return recording.error();
     std::unique_ptr<LiveFeed> feed =
-        std::make_unique<RecordingFeed>(live, std::move(in), std::move(*recording));
+        std::make_unique<RecordingFeed>(sink, std::move(in), std::move(*recording));
     return feed;
 }
 
-Result<std::unique_ptr<LiveFeed>> make_recorder_feed(LiveDrivers &live, const FeedOptions &options)
+Result<std::unique_ptr<LiveFeed>> make_recorder_feed(FeedSink &sink, const FeedOptions &options)
 {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
@@ -200,7 +200,7 @@ Result<std::unique_ptr<LiveFeed>> make_recorder_feed(LiveDrivers &live, const Fe
     const Fd printed(::fcntl(options.command_output, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
     if (!printed)
         return system_error("output of the command", errno);
-    Result<PushedRecording> recording = begin(live, "the recorder");
+    Result<PushedRecording> recording = begin(sink, "the recorder");
     if (!recording)
         return recording.error();
     Result<Workload> recorder = Workload::prepare(recorder_words(options, printed.get()),
@@ -210,7 +210,7 @@ Result<std::unique_ptr<LiveFeed>> make_recorder_feed(LiveDrivers &live, const Fe
     if (Result<void> released = recorder->release(); !released)
         return released.error();
     std::unique_ptr<LiveFeed> feed = std::make_unique<RecorderFeed>(
-        live, std::move(in), std::move(*recording), std::move(*recorder), std::move(said));
+        sink, std::move(in), std::move(*recording), std::move(*recorder), std::move(said));
     return feed;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Sources of the records that `pmukit top` shows.
+// Sources of the records that `pmukit top` shows and `pmukit tierd` acts on.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,18 @@
 
 namespace pmukit::cli {
 
+// Takes the records of a feed that reads a recording.
+class FeedSink {
+public:
+    virtual ~FeedSink() = default;
+    virtual DriverSink &sink() = 0;
+    // Call with the recording before its first data.
+    virtual void name_by(const Recording *recording) = 0;
+};
+
 // Has one LiveDriver per driver of pmukit: the driver's view in pmukit top. If a recording is read,
 // the object also has the recording, to find the names of PMUs.
-class LiveDrivers {
+class LiveDrivers final : public FeedSink {
 public:
     LiveDrivers();
     LiveDrivers(const LiveDrivers &) = delete;
@@ -23,7 +32,8 @@ public:
 
     DriverRouter<LiveDriver> &router() { return router_; }
     const DriverRouter<LiveDriver> &router() const { return router_; }
-    void name_by(const Recording *recording) { recording_ = recording; }
+    DriverSink &sink() override { return router_; }
+    void name_by(const Recording *recording) override { recording_ = recording; }
 
 private:
     DriverRouter<LiveDriver> router_;
@@ -55,9 +65,9 @@ struct FeedOptions {
 };
 
 // Reads a recording in pipe format from standard input.
-Result<std::unique_ptr<LiveFeed>> make_input_feed(LiveDrivers &live);
+Result<std::unique_ptr<LiveFeed>> make_input_feed(FeedSink &sink);
 // Starts a recorder and reads its recording, with AUX data.
-Result<std::unique_ptr<LiveFeed>> make_recorder_feed(LiveDrivers &live, const FeedOptions &options);
+Result<std::unique_ptr<LiveFeed>> make_recorder_feed(FeedSink &sink, const FeedOptions &options);
 // Reads the trace events of the drivers through BPF.
 Result<std::unique_ptr<LiveFeed>> make_bpf_feed(LiveDrivers &live, const FeedOptions &options);
 

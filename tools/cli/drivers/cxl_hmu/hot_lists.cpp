@@ -63,7 +63,7 @@ std::string left_out_text(const decode::cxl_hmu::HotList &list)
 decode::cxl_hmu::HotList &HotLists::list(size_t event)
 {
     const auto [at, is_new] =
-        lists_.try_emplace(event, asked_unit_log2(recording_, event), most_units_);
+        lists_.try_emplace(event, asked_unit_log2(*recording_, event), most_units_);
     if (is_new && on_list_)
         on_list_(event, at->second);
     return at->second;

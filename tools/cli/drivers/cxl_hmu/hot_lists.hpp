@@ -34,9 +34,15 @@ public:
     using OnList = std::function<void(size_t event, decode::cxl_hmu::HotList &list)>;
     explicit HotLists(const Recording &recording, OnList on_list = {},
                       size_t most_units = decode::cxl_hmu::HotList::kMostUnits)
-        : recording_(recording), on_list_(std::move(on_list)), most_units_(most_units)
+        : recording_(&recording), on_list_(std::move(on_list)), most_units_(most_units)
     {
     }
+    // For a recording that begins later: call name_by() before the first data.
+    HotLists(OnList on_list, size_t most_units)
+        : on_list_(std::move(on_list)), most_units_(most_units)
+    {
+    }
+    void name_by(const Recording *recording) { recording_ = recording; }
 
     void aux_begin(const Stream &stream, uint64_t offset, uint64_t, uint64_t) override;
     void aux(const Stream &stream, Bytes data) override;
@@ -50,7 +56,7 @@ public:
 private:
     decode::cxl_hmu::HotList &list(size_t event);
 
-    const Recording &recording_;
+    const Recording *recording_ = nullptr;
     OnList on_list_;
     size_t most_units_;
     std::map<size_t, decode::cxl_hmu::HotList> lists_;
