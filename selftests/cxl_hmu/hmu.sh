@@ -34,6 +34,11 @@ blocks=/sys/devices/system/memory
 slow_blocks() { ls -d /sys/devices/system/node/node1/memory[0-9]* 2>/dev/null; }
 has_slow_node() { [ -n "$(slow_blocks)" ]; }
 
+# pages_on NODE PID: prints how many pages of the process are on the node, from /proc
+pages_on() {
+	sed -n "s/.* N$1=\([0-9]*\).*/\1/p" "/proc/$2/numa_maps" | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
 # describe_slow_node PMU: writes a substitute for sysfs to $work/sys. sysfs shows CXL decoders only if firmware has programmed
 # them, and the firmware of these guests does not know the device. The substitute has decoders that map node 1 to the device's
 # memory, from its first byte.

@@ -458,17 +458,24 @@ Scenario cxl_hmu_topology()
     return topology;
 }
 
-// Tests `pmukit tier` with a program whose memory is all in the device. Memory of this NUMA node is
-// not cached, so every load and store of the program is a request to the device.
-Scenario cxl_hmu_tier()
+// A machine with NUMA node 1 in the device. Memory of this node is not cached, so every load and
+// store of a program is a request to the device.
+Scenario on_slow_node(std::string name)
 {
-    Scenario tier;
-    tier.name = "tier";
-    tier.tapped_node = true;
-    tier.models = {
+    Scenario scenario;
+    scenario.name = std::move(name);
+    scenario.tapped_node = true;
+    scenario.models = {
         "--instances 1 --counters 4096 --hot-list 4096 --memory {tap_bytes} "
         "--tap {out}/ring --tap-base {tap_base}"};
-    tier.append = "numa_balancing=disable";
+    scenario.append = "numa_balancing=disable";
+    return scenario;
+}
+
+// Tests `pmukit tier` with a program whose memory is all in the device.
+Scenario cxl_hmu_tier()
+{
+    Scenario tier = on_slow_node("tier");
     tier.steps = {{"tier", "/selftests/cxl_hmu/tier.sh", 600}};
     tier.checks = {{"slow accesses fall to 40 % and less, with a fifth of the pages moved",
                     {"{selftests}/cxl_hmu/check_tier.sh", "{out}/tally", "{out}/model0.log",
@@ -478,6 +485,15 @@ Scenario cxl_hmu_tier()
     tier.kernels = {"6.1", "6.12", "7.2"};
     tier.routine = {"6.12"};
     return tier;
+}
+
+// Tests `pmukit tierd`, which moves the pages of such a program while it runs.
+Scenario cxl_hmu_tierd()
+{
+    Scenario tierd = on_slow_node("tierd");
+    tierd.steps = {{"tierd", "/selftests/cxl_hmu/tierd.sh", 600}};
+    tierd.kernels = {"6.12"};
+    return tierd;
 }
 
 // One recording of several PMUs: a program and an endpoint that use the device's memory on its NUMA
@@ -658,6 +674,7 @@ DriverSpec cxl_hmu_driver()
                     "selftests/cxl_hmu/cxl_list.sh",
                     "selftests/cxl_hmu/topology.sh",
                     "selftests/cxl_hmu/tier.sh",
+                    "selftests/cxl_hmu/tierd.sh",
                     "selftests/cxl_hmu/join.sh",
                     "Documentation/ABI/testing/debugfs-pmukit",
                     "Documentation/ABI/testing/sysfs-bus-event_source-devices-cxl_hmu"};
@@ -677,6 +694,7 @@ DriverSpec cxl_hmu_driver()
         cxl_hmu_qualify(),
         cxl_hmu_topology(),
         cxl_hmu_tier(),
+        cxl_hmu_tierd(),
         cxl_hmu_join(),
         cxl_hmu_list(),
         cxl_hmu_neighbors(),

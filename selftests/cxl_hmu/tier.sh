@@ -17,11 +17,6 @@ ask() {
 	case $answer in "tier_load: ran phase=$2 accesses=$3 ms="*) ;; *) return 1 ;; esac
 }
 
-# pages_on NODE: prints how many pages of the program are on the node, from /proc
-pages_on() {
-	sed -n "s/.* N$1=\([0-9]*\).*/\1/p" "/proc/$pid/numa_maps" | awk '{ sum += $1 } END { print sum + 0 }'
-}
-
 plan 6
 describe_slow_node "$pmu"
 result "a description of CXL decoders that map node 1 to the device is written" $?
@@ -43,14 +38,14 @@ result "pmukit record records the accesses of the program" $?
 sed 's/^/# /' "$work/said"
 
 tier() { pmukit tier -i "$work/tier.data" --pid $pid --cxl-topology "$work/sys" --budget 20% "$@"; }
-slow=$(pages_on 1)
-tier >"$work/plan" 2>&1 && [ "$(pages_on 1)" = "$slow" ]
+slow=$(pages_on 1 $pid)
+tier >"$work/plan" 2>&1 && [ "$(pages_on 1 $pid)" = "$slow" ]
 result "pmukit tier without --apply moves no page" $?
 sed 's/^/# /' "$work/plan"
-echo "# pages on node 0: $(pages_on 0), on node 1: $slow"
-tier --apply --json >"$out/tier.json" && [ "$(pages_on 1)" -lt "$slow" ]
+echo "# pages on node 0: $(pages_on 0 $pid), on node 1: $slow"
+tier --apply --json >"$out/tier.json" && [ "$(pages_on 1 $pid)" -lt "$slow" ]
 result "pmukit tier --apply moves pages from node 1" $?
-echo "# pages on node 0: $(pages_on 0), on node 1: $(pages_on 1)"
+echo "# pages on node 0: $(pages_on 0 $pid), on node 1: $(pages_on 1 $pid)"
 
 ask run 2 $accesses
 result "the program runs again after its pages are moved" $?

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program whose memory is on one NUMA node, and which accesses some pages far more often than
+ * A program whose memory is on one NUMA node at the start, and which accesses some pages far more often than
  * others (zipf.h). It reads commands from standard input, one per line, and prints one line
  * after each:
  *
@@ -57,6 +57,9 @@ static __u64 *map_on_node(unsigned long pages, unsigned int node)
 	if (syscall(SYS_mbind, at, pages * PAGE_BYTES, MPOL_BIND, &mask, sizeof(mask) * 8, 0))
 		return NULL;
 	memset(at, 1, pages * PAGE_BYTES);
+	/* The pages are there. Without a policy, pmukit tierd may move them. */
+	if (syscall(SYS_mbind, at, pages * PAGE_BYTES, MPOL_DEFAULT, NULL, 0, 0))
+		return NULL;
 	return at;
 }
 
