@@ -460,10 +460,10 @@ Scenario cxl_hmu_topology()
 
 // A machine with NUMA node 1 in the device. Memory of this node is not cached, so every load and
 // store of a program is a request to the device.
-Scenario on_slow_node(std::string name)
+Scenario on_slow_node(std::string_view name)
 {
     Scenario scenario;
-    scenario.name = std::move(name);
+    scenario.name = name;
     scenario.tapped_node = true;
     scenario.models = {
         "--instances 1 --counters 4096 --hot-list 4096 --memory {tap_bytes} "

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <pmukit/cxl_hmu.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,53 +15,14 @@
 
 #include "base/fd.hpp"
 #include "base/test_folder.hpp"
-#include "perfdata/format.hpp"
-#include "perfdata/writer.hpp"
+#include "cli/tests/hot_recording.hpp"
 #include "topology/test_tree.hpp"
 
 namespace pmukit::cli {
 namespace {
 
-constexpr uint64_t kId = 7;
-constexpr unsigned kWidth = 16;
 constexpr uint64_t kSlowBase = 0x8000000;  // start of the second memory block
 constexpr uint64_t kMine = uint64_t{1} << 63 | uint64_t{1} << 56;
-
-struct Hot {
-    uint64_t page, accesses;  // page: number of a 4 KiB page of the device
-};
-
-std::vector<std::byte> record_of(const std::vector<Hot> &hot)
-{
-    std::vector<uint64_t> words = {
-        hot.size() | uint64_t{kWidth} << PMUKIT_CXL_HMU_W0_COUNTER_WIDTH_SHIFT |
-            uint64_t{PMUKIT_CXL_HMU_EXTRA_WORDS} << PMUKIT_CXL_HMU_W0_EXTRA_WORDS_SHIFT,
-        PMUKIT_CXL_HMU_MARK,
-        1000,
-        12,
-        0,
-        0,
-        0};
-    for (const Hot &unit : hot)
-        words.push_back(unit.page << kWidth | unit.accesses);
-    std::vector<std::byte> bytes(words.size() * 8);
-    for (size_t i = 0; i < words.size(); i++)
-        store_le(bytes.data() + 8 * i, words[i]);
-    return bytes;
-}
-
-perfdata::WriterEvent event_of_cxl_hmu()
-{
-    perfdata::WriterEvent event{std::vector<std::byte>(128), {kId}, "cxl_hmu_mem0.0.0//"};
-    store<uint32_t>(event.attr.data() + perfdata::kAttrType, 24, std::endian::native);
-    store<uint32_t>(event.attr.data() + perfdata::kAttrSize, 128, std::endian::native);
-    store<uint64_t>(event.attr.data() + perfdata::kAttrSampleType,
-                    PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
-                    std::endian::native);
-    store<uint64_t>(event.attr.data() + perfdata::kAttrFlags,
-                    uint64_t{1} << perfdata::kAttrFlagSampleIdAll, std::endian::native);
-    return event;
-}
 
 // Node 0 has the first 128 MiB of memory. Node 1 has the second 128 MiB, which is memory of the
 // device. The process has four pages on node 1 (pages 0 to 3 of the device) and one on node 0.
@@ -93,15 +53,7 @@ protected:
     }
     void record(const std::vector<Hot> &hot)
     {
-        perfdata::HostInfo host;
-        host.pmus = {{24, "cxl_hmu_mem0.0.0"}};
-        perfdata::AuxtraceRecord trace;
-        trace.reference = kId;
-        Result<perfdata::Writer> writer =
-            perfdata::Writer::create(tree.path("perf.data"), {event_of_cxl_hmu()}, host);
-        ASSERT_TRUE(writer);
-        ASSERT_TRUE(writer->auxtrace(trace, record_of(hot), {}));
-        ASSERT_TRUE(writer->finish());
+        ASSERT_TRUE(write_hot_recording(tree.path("perf.data"), {{1000, hot}}));
     }
     std::string run()
     {
