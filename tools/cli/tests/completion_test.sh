@@ -33,7 +33,7 @@ offers() {
 	done
 }
 
-offers 'list record dump report tier what-if tune discover cut inject merge recover doctor qualify top export --help' ''
+offers 'list record dump report tier tierd what-if tune discover cut inject merge recover doctor qualify top export --help' ''
 offers 'record report recover !dump' re
 offers '--version !-h' --v
 offers '-i --input --json --top --by --help !--write' report -

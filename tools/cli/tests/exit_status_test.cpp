@@ -367,6 +367,17 @@ const Case kCases[] = {
     {"tier --pid 1 -i nowhere", kFailed, "nowhere: No such file"},
     {"tier --pid 1 -i text", kFailed, "text"},
     {"tier --pid 1 -i good.data --cxl-topology folder", kFailed, "folder"},
+    {"tierd", kUsage, "which device? give -e cxl_hmu_memN.N.N//"},
+    {"tierd -e cxl_hmu_mem0.0.0//", kUsage, "whose pages? give --pid, --cgroup or -a"},
+    {"tierd -e p/x/ -a", kUsage, "-e p/x/: not an event of cxl_hmu"},
+    {"tierd --replay good.data -a", kUsage, "add --dry-run"},
+    {"tierd --replay good.data -a --dry-run --budget 120%", kUsage, "'120%' is not a budget"},
+    {"tierd --replay good.data -a --dry-run --max-pages 0", kUsage, "no page may move"},
+    {"tierd --replay good.data -a --dry-run --cxl-topology folder", kFailed, "folder"},
+    {"tierd --policy none", kUsage, "none"},
+    {"tierd --explain 1", kUsage, "--explain: from which log? give --audit FILE"},
+    {"tierd --explain here --audit text", kUsage, "--explain here: not an address"},
+    {"tierd --explain 1 --audit nowhere", kFailed, "nowhere: No such file"},
     {"what-if -i nowhere", kFailed, "nowhere: No such file"},
     {"what-if -i text", kFailed, "text: neither a recording nor an access log"},
     {"what-if -i empty", kFailed, "empty: neither a recording nor an access log"},
@@ -612,9 +623,9 @@ std::string name_of_command(const testing::TestParamInfo<const char *> &info)
     return name;
 }
 INSTANTIATE_TEST_SUITE_P(Commands, ProgramHelp,
-                         testing::Values("list", "record", "dump", "report", "tier", "what-if",
-                                         "tune", "discover", "cut", "inject", "merge", "recover",
-                                         "export"),
+                         testing::Values("list", "record", "dump", "report", "tier", "tierd",
+                                         "what-if", "tune", "discover", "cut", "inject", "merge",
+                                         "recover", "export"),
                          name_of_command);
 
 // Commands that Ctrl-C interrupts

@@ -53,6 +53,7 @@ const CommandCase kCases[] = {
     {"recover", "recover -i good.data"},
     {"report", "report -i good.data"},
     {"tier", "tier -i good.data --pid 1 --cxl-topology ."},
+    {"tierd", nullptr},  // prints a line per interval while it runs
     {"what-if", "what-if -i good.data --fast 1"},
     {"tune", "tune --save saved"},
     {"discover", "discover ."},

@@ -33,43 +33,48 @@ constexpr Value kCold = {"cold",
 
 struct StayValue {
     Stay reason;
-    Value value;
+    std::string_view name, text;
 };
 constexpr StayValue kStays[] = {
-    {Stay::kLocked, {"locked", "it is locked in memory (mlock), unevictable or of hugetlbfs"}},
-    {Stay::kForbidden, {"mempolicy", "the memory policy of its mapping forbids the node"}},
-    {Stay::kCpuset, {"cpuset", "the cpuset of its process lacks the node"}},
-    {Stay::kBackOff,
-     {"back_off", "it was demoted or could not be moved a short time before; see hysteresis"}},
-    {Stay::kNoRoom, {"no_room", "the fast node or a limit had no place left"}},
-    {Stay::kNotChosen, {"not_chosen", "the policy preferred the pages that were there"}},
+    {Stay::kLocked, "locked", "it is locked in memory (mlock), unevictable or of hugetlbfs"},
+    {Stay::kForbidden, "mempolicy", "the memory policy of its mapping forbids the node"},
+    {Stay::kCpuset, "cpuset", "the cpuset of its process lacks the node"},
+    {Stay::kBackOff, "back_off", "it was demoted or could not be moved a short time before"},
+    {Stay::kNoRoom, "no_room", "the fast node or a limit had no place left"},
+    {Stay::kNotChosen, "not_chosen",
+     "the policy did not choose it: not hot enough, or not for long enough"},
 };
 
 struct FateValue {
     tier::Fate fate;
-    Value value;
+    std::string_view name, text;
 };
 constexpr FateValue kFates[] = {
-    {&tier::Moved::moved, {"moved", "it moved"}},
-    {&tier::Moved::gone, {"gone", "it did not move: it no longer existed"}},
-    {&tier::Moved::shared, {"shared", "it did not move: another process maps it, too"}},
-    {&tier::Moved::busy, {"busy", "it did not move: it was pinned or in use"}},
-    {&tier::Moved::no_room, {"full", "it did not move: the node had no free memory"}},
+    {&tier::Moved::moved, "moved", "it moved"},
+    {&tier::Moved::gone, "gone", "it did not move: it no longer existed"},
+    {&tier::Moved::shared, "shared", "it did not move: another process maps it, too"},
+    {&tier::Moved::busy, "busy", "it did not move: it was pinned or in use"},
+    {&tier::Moved::no_room, "full", "it did not move: the node had no free memory"},
 };
 constexpr Value kPlanned = {"planned", "it would have moved without --dry-run"};
 constexpr Value kStayed = {"stayed", "it stayed"};
 
-std::string_view text_of(std::string_view name)
+template <typename Values>
+std::string_view text_in(const Values &values, std::string_view name)
 {
-    for (const Value &value : {kHot, kCold, kPlanned, kStayed})
+    for (const auto &value : values)
         if (value.name == name)
             return value.text;
-    for (const StayValue &stay : kStays)
-        if (stay.value.name == name)
-            return stay.value.text;
-    for (const FateValue &fate : kFates)
-        if (fate.value.name == name)
-            return fate.value.text;
+    return {};
+}
+
+std::string_view text_of(std::string_view name)
+{
+    constexpr Value kOthers[] = {kHot, kCold, kPlanned, kStayed};
+    for (const std::string_view text :
+         {text_in(kOthers, name), text_in(kStays, name), text_in(kFates, name)})
+        if (!text.empty())
+            return text;
     return "unknown to this version of pmukit";
 }
 
@@ -167,7 +172,7 @@ void AuditLog::add(uint64_t time_ns, const tierd::PageMove &move)
                 {"to", move.to},
                 {"heat", move.heat},
                 {"reason", (move.is_promotion ? kHot : kCold).name},
-                {"result", is_planned ? kPlanned.name : fate->value.name}},
+                {"result", is_planned ? kPlanned.name : fate->name}},
                out_);
 }
 
@@ -181,7 +186,7 @@ void AuditLog::add(uint64_t time_ns, const tierd::PageStay &stay, uint32_t fast)
                 {"from", stay.node},
                 {"to", fast},
                 {"heat", stay.heat},
-                {"reason", reason->value.name},
+                {"reason", reason->name},
                 {"result", kStayed.name}},
                out_);
 }

@@ -366,6 +366,7 @@ struct TierdWords {
     double interval_s = 1;
     std::string explain;
     uint64_t most_pages = 0, most_mib_s = 0;
+    bool no_demote = false;
 };
 
 std::set<std::string> policy_names()
@@ -414,7 +415,7 @@ void add_options(CLI::App &tierd, TierdWords &words)
     tierd.add_option("--max-pages", words.most_pages,
                      "limit of the pages that move in an interval");
     tierd.add_option("--max-rate", words.most_mib_s, "limit of the memory that moves, in MiB/s");
-    tierd.add_flag("!--no-demote", options.demotes,
+    tierd.add_flag("--no-demote", words.no_demote,
                    "promote pages into free memory only, and demote none");
     tierd.add_option("--fast-node", options.fast_node,
                      "NUMA node to promote to (default: the node with CPUs)");
@@ -462,6 +463,7 @@ Result<int> run_words(TierdWords &words, const CLI::App &tierd, Output &out)
 {
     TierdOptions &options = words.options;
     options.interval_ns = static_cast<uint64_t>(words.interval_s * 1e9);
+    options.demotes = !words.no_demote;
     if (tierd.count("--max-pages"))
         options.most_pages = words.most_pages;
     if (tierd.count("--max-rate"))
