@@ -32,14 +32,13 @@ tierd() {
 	exec pmukit tierd --source model -e "$event" -p $pid --policy hottest-first $demote --cxl-topology "$work/sys" "$@" \
 		>"$work/$name" 2>&1
 }
-# within SECONDS COMMAND...: succeeds if the command does within this time
+# within SECONDS PID COMMAND...: succeeds if the command does within this time, and before the process ends
 within() {
-	tries=$(($1 * 5))
-	shift
+	until=$(($(date +%s) + $1)) watched=$2
+	shift 2
 	until "$@"; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
-		sleep 0.2
+		[ "$(date +%s)" -lt $until ] && kill -0 "$watched" 2>/dev/null || return 1
+		sleep 0.5
 	done
 }
 fast_pages() { pages_on 0 $pid; }
@@ -71,7 +70,7 @@ result "the program has its memory on node 1" $?
 begin_load
 tierd dry --dry-run --audit "$work/dry.jsonl" &
 dry=$!
-within 100 grep -q 'would have promoted [1-9]' "$work/dry"
+within 100 $dry grep -q 'would have promoted [1-9]' "$work/dry"
 found=$?
 kill -INT $dry
 wait $dry
@@ -87,7 +86,7 @@ echo 0 >/proc/sys/kernel/numa_balancing
 
 tierd run --budget $budget_percent% --audit "$work/run.jsonl" --metrics "$work/run.prom" &
 run=$!
-within 100 has_fast_pages $((before + 100))
+within 100 $run has_fast_pages $((before + 100))
 result "hot pages are promoted while the program runs" $?
 echo "# pages on node 0: $(fast_pages), on node 1: $(pages_on 1 $pid)"
 is_refused second 'another pmukit tierd runs'
@@ -111,7 +110,7 @@ result "the metrics have the promoted pages" $?
 now=$(fast_pages)
 tierd killed --budget 60% &
 killed=$!
-within 100 has_fast_pages $((now + 20))
+within 100 $killed has_fast_pages $((now + 20))
 found=$?
 kill -KILL $killed
 wait $killed 2>/dev/null
@@ -120,7 +119,7 @@ end_load
 result "the program runs on after tierd is killed while it moves pages" $?
 say "$work/killed"
 begin_load
-within 30 sh -c "timeout -s INT 20 pmukit tierd --source model -e '$event' -p $pid $demote --cxl-topology '$work/sys' -d 0.5 >'$work/next' 2>&1"
+within 60 $pid sh -c "timeout -s INT 20 pmukit tierd --source model -e '$event' -p $pid $demote --cxl-topology '$work/sys' -d 0.5 >'$work/next' 2>&1"
 say "$work/next"
 grep -q '^[0-9]* intervals' "$work/next" && end_load
 result "the next tierd runs" $?

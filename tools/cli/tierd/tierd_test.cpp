@@ -25,8 +25,8 @@ namespace pmukit::cli {
 namespace {
 
 constexpr uint64_t kSecond_ns = 1000000000;
-constexpr uint64_t kPage = 4096, kNode1 = 0x8000;  // first frame of node 1
-constexpr uint64_t kMine = uint64_t{1} << 63 | uint64_t{1} << 56;
+constexpr uint64_t kPageBytes = 4096, kNode1 = 0x8000;  // first frame of node 1
+constexpr uint64_t kPresentAndMine = uint64_t{1} << 63 | uint64_t{1} << 56;
 
 // Page n of process 42 is page n of the device at the start.
 struct Machine {
@@ -40,7 +40,7 @@ struct Machine {
     {
         std::vector<uint64_t> entries;
         for (const uint64_t frame : frames)
-            entries.push_back(kMine | frame);
+            entries.push_back(kPresentAndMine | frame);
         tree.put("proc/42/pagemap", std::as_bytes(std::span(entries)));
         tree.put("proc/kpageflags", std::as_bytes(std::span(flags)));
     }
@@ -51,7 +51,7 @@ Machine *machine;
 long fake_move_pages(pid_t, unsigned long count, void **pages, const int *nodes, int *status, int)
 {
     for (unsigned long i = 0; i < count; i++) {
-        uint64_t &frame = machine->frames.at(reinterpret_cast<uintptr_t>(pages[i]) / kPage);
+        uint64_t &frame = machine->frames.at(reinterpret_cast<uintptr_t>(pages[i]) / kPageBytes);
         if (nodes) {
             frame = nodes[i] == 0 ? 0x100 + frame % kNode1 : kNode1 + frame % kNode1;
             machine->moved++;
@@ -69,7 +69,7 @@ protected:
     {
         machine = &fake;
         topology::TreeRegion region;
-        region.start = kNode1 * kPage;
+        region.start = kNode1 * kPageBytes;
         region.dpa_bytes = 0x8000000;
         topology::put_region(fake.tree, region);
         fake.tree.put("devices/system/memory/block_size_bytes", "8000000\n");
@@ -176,9 +176,9 @@ TEST_F(TierdCommand, ReplayDividesTheRecordingByItsTimes)
     EXPECT_NE(run().find("2 intervals: promoted 2"), std::string::npos);
     const std::vector<nlohmann::json> log = decisions();
     ASSERT_EQ(log.size(), 2u);
-    EXPECT_EQ(log[0]["page"], 1 * kPage);
+    EXPECT_EQ(log[0]["page"], 1 * kPageBytes);
     EXPECT_EQ(log[0]["heat"], 15);
-    EXPECT_EQ(log[1]["page"], 2 * kPage);
+    EXPECT_EQ(log[1]["page"], 2 * kPageBytes);
     EXPECT_EQ(log[1]["heat"], 7);
 }
 
@@ -286,14 +286,14 @@ TEST_F(TierdCommand, AuditLogHasADecisionPerLine)
         EXPECT_GT(line["time_ns"], uint64_t{1700000000} * kSecond_ns);
         line.erase("time_ns");
         EXPECT_EQ(line["pid"], 42);
-        EXPECT_EQ(line["bytes"], kPage);
+        EXPECT_EQ(line["bytes"], kPageBytes);
         EXPECT_EQ(line["from"], 1);
         EXPECT_EQ(line["to"], 0);
     }
-    EXPECT_EQ(log[0]["page"], 1 * kPage);
+    EXPECT_EQ(log[0]["page"], 1 * kPageBytes);
     EXPECT_EQ(log[0]["reason"], "locked");
     EXPECT_EQ(log[0]["result"], "stayed");
-    EXPECT_EQ(log[1]["page"], 2 * kPage);
+    EXPECT_EQ(log[1]["page"], 2 * kPageBytes);
     EXPECT_EQ(log[1]["reason"], "hot");
     EXPECT_EQ(log[1]["result"], "moved");
 }
@@ -303,19 +303,19 @@ TEST_F(TierdCommand, ExplainSaysWhyAPageMovedOrStayed)
     fake.flags[kNode1 + 1] = uint64_t{1} << KPF_UNEVICTABLE;
     fake.write();
     run();
-    const std::string moved = explained(2 * kPage + 0x123);
+    const std::string moved = explained(2 * kPageBytes + 0x123);
     EXPECT_NE(moved.find("page 0x2000 of process 42, 4096 bytes, 30 accesses in the interval\n"
                          "  promotion from node 1 to node 0: it was hot\n  result: it moved\n"),
               std::string::npos)
         << moved;
-    const std::string stayed = explained(1 * kPage);
+    const std::string stayed = explained(1 * kPageBytes);
     EXPECT_NE(stayed.find("  not promoted from node 1 to node 0: it is locked in memory"),
               std::string::npos)
         << stayed;
     EXPECT_EQ(stayed.find("0x2000"), std::string::npos) << stayed;
-    options.explain = 3 * kPage;
+    options.explain = 3 * kPageBytes;
     EXPECT_NE(run(Errc::kNotFound).find("no decision about page 0x3000"), std::string::npos);
-    options.explain = 2 * kPage;
+    options.explain = 2 * kPageBytes;
     options.processes = {43};
     run(Errc::kNotFound);
 }
@@ -327,7 +327,7 @@ TEST_F(TierdCommand, AnInterruptedLineOfTheAuditLogEndsAtTheNextStart)
     ASSERT_EQ(decisions().size(), 3u);
     EXPECT_TRUE(decisions()[0].is_discarded());
     EXPECT_EQ(decisions()[2]["result"], "moved");
-    const std::string text = explained(2 * kPage);
+    const std::string text = explained(2 * kPageBytes);
     EXPECT_NE(text.find("result: it moved"), std::string::npos);
     EXPECT_NE(text.find("are not decisions"), std::string::npos) << text;
     EXPECT_EQ(status, 1);
