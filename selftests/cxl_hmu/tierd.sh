@@ -54,6 +54,7 @@ is_refused() {
 	[ $status = 1 ] && [ "$(wc -l <"$work/$name")" = 1 ] && grep -q "$text" "$work/$name"
 }
 
+mkdir -p /run
 plan 11
 describe_slow_node "$pmu"
 result "a description of CXL decoders that map node 1 to the device is written" $?
@@ -62,10 +63,17 @@ tier_load --pages 2048 --node 1 <"$work/to" >"$work/from" &
 pid=$!
 exec 3>"$work/to" 4<"$work/from"
 read -r answer <&4
+say "/proc/$pid/numa_maps" | head -n 3
 slow=$(pages_on 1 $pid) before=$(fast_pages)
 echo "# $answer, pages on node 0: $before, on node 1: $slow"
 [ "$slow" -ge 2048 ]
 result "the program has its memory on node 1" $?
+
+# The program waits: the kernel moves no page meanwhile.
+echo 1 >/proc/sys/kernel/numa_balancing
+is_refused balanced 'NUMA balancing'
+result "tierd is refused while NUMA balancing is on" $?
+echo 0 >/proc/sys/kernel/numa_balancing
 
 begin_load
 tierd dry --dry-run --audit "$work/dry.jsonl" &
@@ -78,11 +86,6 @@ status=$?
 say "$work/dry"
 [ "$found $status" = "0 0" ] && [ "$(pages_on 1 $pid)" = "$slow" ] && grep -q '"result":"planned"' "$work/dry.jsonl"
 result "with --dry-run, promotions are reported and no page moves" $?
-
-echo 1 >/proc/sys/kernel/numa_balancing
-is_refused balanced 'NUMA balancing'
-result "tierd is refused while NUMA balancing is on" $?
-echo 0 >/proc/sys/kernel/numa_balancing
 
 tierd run --budget $budget_percent% --audit "$work/run.jsonl" --metrics "$work/run.prom" &
 run=$!

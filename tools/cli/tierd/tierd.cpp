@@ -287,15 +287,34 @@ void Tierd::report_conditions(const HotMemory &memory, const tierd::Interval &in
                                          memory.units_without_place, memory.first_reason));
 }
 
+// Returns how many hot pages stay for each reason: "; 5 locked, 2 no room". Empty: none stays.
+std::string stays_text(const tierd::Interval &interval)
+{
+    const std::pair<uint64_t, const char *> counts[] = {
+        {interval.stay, "locked"},
+        {interval.not_allowed, "forbidden by a memory policy"},
+        {interval.refused_pages, "forbidden by a cpuset"},
+        {interval.backing_off, "moved a short time ago"},
+        {interval.no_room, "without room"},
+        {interval.not_chosen, "not chosen"},
+    };
+    std::string text;
+    for (const auto &[count, reason] : counts)
+        if (count)
+            text += fmt::format("{} {} {}", text.empty() ? "; hot pages that stay:" : ",", count,
+                                reason);
+    return text;
+}
+
 Result<void> Tierd::show(const tierd::Interval &interval)
 {
     if (interval.hot || interval.promoted.moved || interval.demoted.moved)
         out_.print(
             "interval {}: {} hot pages; {}promoted {} pages to node {}, demoted {} to node "
-            "{}; before, {} of {} pages were on node {}\n",
+            "{}; before, {} of {} pages were on node {}{}\n",
             totals_.intervals, interval.hot, options_.dry_run ? "would have " : "",
             interval.promoted.moved, nodes_.fast, interval.demoted.moved, nodes_.slow,
-            interval.fast_pages, interval.pages, nodes_.fast);
+            interval.fast_pages, interval.pages, nodes_.fast, stays_text(interval));
     return out_.finish();
 }
 

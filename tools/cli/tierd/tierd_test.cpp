@@ -58,6 +58,7 @@ long fake_move_pages(pid_t, unsigned long count, void **pages, const int *nodes,
         }
         status[i] = frame >= kNode1;
     }
+    machine->write();
     if (nodes)
         machine->on_move();
     return 0;
@@ -197,6 +198,7 @@ TEST_F(TierdCommand, MovesNoMorePagesThanTheLimitOfAnInterval)
     const std::string text = run();
     EXPECT_TRUE(fake.is_fast(2));
     EXPECT_FALSE(fake.is_fast(1));
+    EXPECT_NE(text.find("; hot pages that stay: 1 without room\n"), std::string::npos) << text;
     EXPECT_NE(text.find("1 hot pages stay, node 0 or a limit has no place for them"),
               std::string::npos)
         << text;
