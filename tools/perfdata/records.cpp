@@ -173,21 +173,39 @@ std::optional<MmapRecord> parse_mmap(Bytes body, std::endian order)
     return in.done(record);
 }
 
+namespace {
+
+// Returns the build id of an MMAP2 record: a byte with its size, three reserved bytes, room for 20
+// bytes. Returns nothing if this is the device and inode instead. Linux 6.18 sets the flag of a
+// build id also in records of an event that did not ask for one, if another event did.
+Bytes mmap2_build_id(Bytes id)
+{
+    constexpr size_t kFront = 4;
+    const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
+    const size_t size = std::to_integer<size_t>(id[0]), end = kFront + size;
+    const bool fits = size != 0 && end <= id.size();
+    return fits && std::ranges::all_of(id.subspan(1, kFront - 1), is_zero) &&
+                   std::ranges::all_of(id.subspan(end), is_zero)
+               ? id.subspan(kFront, size)
+               : Bytes();
+}
+
+}  // namespace
+
 std::optional<MmapRecord> parse_mmap2(Bytes body, uint16_t misc, std::endian order)
 {
-    constexpr size_t kBuildIdRoom = 20;
+    constexpr size_t kIdBytes = 24;
     Fields in(body, order);
     MmapRecord record = mmap_front(in);
-    if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-        Bytes sizes = in.take(4);  // one byte of size, three reserved
-        Bytes room = in.take(kBuildIdRoom);
-        if (in.whole())
-            record.build_id = room.first(std::min(std::to_integer<size_t>(sizes[0]), kBuildIdRoom));
-    } else {
-        record.major = in.u32();
-        record.minor = in.u32();
-        record.inode = in.u64();
-        record.inode_generation = in.u64();
+    const Bytes id = in.take(kIdBytes);
+    if (in.whole() && misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
+        record.build_id = mmap2_build_id(id);
+    if (record.build_id.empty()) {
+        Fields file(id, order);
+        record.major = file.u32();
+        record.minor = file.u32();
+        record.inode = file.u64();
+        record.inode_generation = file.u64();
     }
     record.protection = in.u32();
     record.flags = in.u32();

@@ -58,7 +58,8 @@ struct MmapRecord {
 };
 std::optional<MmapRecord> parse_mmap(Bytes body, std::endian order);
 // misc: the misc field of the record header. If PERF_RECORD_MISC_MMAP_BUILD_ID is set, the record
-// has a build id instead of the inode.
+// has a build id instead of the inode, if what is there can be one: Linux 6.18 sets the flag too
+// often.
 std::optional<MmapRecord> parse_mmap2(Bytes body, uint16_t misc, std::endian order);
 
 struct CommRecord {
