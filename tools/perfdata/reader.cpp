@@ -519,6 +519,11 @@ const std::optional<std::string> &Reader::missing_part() const
     return state_->missing_part_;
 }
 
+std::optional<uint64_t> Reader::missing_bytes() const
+{
+    return state_->missing_bytes_;
+}
+
 uint64_t Reader::data_begin() const
 {
     return state_->data_begin_;

@@ -108,6 +108,9 @@ public:
     std::vector<std::string> later_parts() const;
     // The first missing file of a directory in which a later file exists; also in warnings().
     const std::optional<std::string> &missing_part() const;
+    // Bytes of records that the header counts and a truncated file lacks; also in warnings().
+    // 0: an unknown number, because the recorder was killed. nullopt: the file is not truncated.
+    std::optional<uint64_t> missing_bytes() const;
     // Start and end of the current file's records. In the file of a killed recorder, the
     // records end with the file.
     uint64_t data_begin() const;

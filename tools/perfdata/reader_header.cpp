@@ -253,12 +253,14 @@ Result<void> Reader::State::read_file_header(Bytes file)
     const Bytes features = file.subspan(kHeaderFeaturesAt, kFeatureBits / 8);
     // A recorder that was killed has not written the size and the features.
     if (data.size == 0 && !is_feature_table(data.offset, features)) {
+        missing_bytes_ = 0;
         warn({Errc::kTruncated, "the recorder did not finish this file", kHeaderDataAt});
         return {};
     }
     if (data.size > file.size() - data.offset) {
+        missing_bytes_ = data.size - (file.size() - data.offset);
         warn({Errc::kTruncated,
-              std::to_string(data.size - (file.size() - data.offset)) +
+              std::to_string(*missing_bytes_) +
                   " bytes of records and the PMU names are missing: the file is truncated",
               file.size()});
         return {};

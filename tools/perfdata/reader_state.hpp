@@ -141,6 +141,7 @@ struct __attribute__((visibility("hidden"))) Reader::State {
 
     std::vector<std::string> more_parts_;  // later files of a directory, in reverse order
     std::optional<std::string> missing_part_;
+    std::optional<uint64_t> missing_bytes_;
     bool is_directory_ = false;
     std::string part_;
 

@@ -167,6 +167,18 @@ void Everything::note_lost(const perfdata::Record &record, LostCount::Kind kind)
     lose_of(*event, sample_id && sample_id->cpu ? *sample_id->cpu : UINT32_MAX, loss, out_);
 }
 
+// Writes what the header shows to be missing: the end of the file, or a file of a directory.
+void lose_by_header(const perfdata::Reader &reader, RowsOut &out)
+{
+    if (const std::optional<uint64_t> bytes = reader.missing_bytes()) {
+        const bool known = *bytes != 0;
+        const std::optional<uint64_t> amount = known ? bytes : std::nullopt;
+        out.lose({{}, "truncated", "bytes", amount, {}, {}, !known});
+    }
+    if (reader.missing_part())
+        out.lose({{}, "missing-file", {}});
+}
+
 // Writes losses that are known only at the end of the recording.
 void lose_at_end(const Recording &recording, const RecordingTotals &totals, RowsOut &out)
 {
@@ -183,6 +195,7 @@ void lose_at_end(const Recording &recording, const RecordingTotals &totals, Rows
         out.lose({{}, "unreadable", "records", totals.unreadable_records});
     if (const auto &damage = recording.reader().damage())
         out.lose({{}, "damage", "bytes", damage->lost_bytes, damage->offset});
+    lose_by_header(recording.reader(), out);
 }
 
 // Formats as YYYY-MM-DD, in UTC.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -531,11 +532,37 @@ TEST_P(ExportCase, OpenMetricsIsValidAndHasTheRowCounts)
         EXPECT_EQ(sums[metric], rows.contains(table) ? rows.at(table).size() : 0) << metric;
 }
 
+// Returns the amount of the loss of this kind; nothing if there is not exactly one.
+std::string amount_of_loss(const Rows &rows, const std::string &kind)
+{
+    std::vector<std::string> amounts;
+    if (const auto losses = rows.find("losses"); losses != rows.end())
+        for (const Fields &loss : losses->second)
+            if (loss.at("kind") == kind)
+                amounts.push_back(loss.at("amount"));
+    return amounts.size() == 1 ? amounts.front() : std::string();
+}
+
+// The end of the records by the header of a file; 0 for a pipe.
+uint64_t end_of_records(const std::string &file)
+{
+    constexpr size_t kSizeAt = 8, kDataAt = 40;
+    std::array<uint64_t, 2> data{};
+    uint64_t header_bytes = 0;
+    std::memcpy(&header_bytes, file.data() + kSizeAt, sizeof header_bytes);
+    if (header_bytes <= kDataAt)
+        return 0;
+    std::memcpy(data.data(), file.data() + kDataAt, sizeof data);
+    return data[0] + data[1];
+}
+
 // A file truncated at any offset must give complete rows, and not more rows than the whole file.
+// What it lacks is a loss.
 TEST_P(ExportCase, ExportOfATruncatedFileHasCompleteRowsAndNoMoreThanTheWholeFile)
 {
     const std::string whole = content_of(recording()), part = folder_.path("part");
     const Rows all = of_jsonl(exported("jsonl", recording()));
+    const uint64_t end = end_of_records(whole);
     for (size_t bytes = 0; bytes < whole.size(); bytes += 13) {
         std::ofstream(part, std::ios::binary) << whole.substr(0, bytes);
         const std::string path = exported("jsonl", part);
@@ -543,7 +570,11 @@ TEST_P(ExportCase, ExportOfATruncatedFileHasCompleteRowsAndNoMoreThanTheWholeFil
             EXPECT_FALSE(fs::exists(path)) << bytes;
             continue;
         }
-        for (const auto &[table, rows] : of_jsonl(path))
+        const Rows part_rows = of_jsonl(path);
+        EXPECT_EQ(amount_of_loss(part_rows, "truncated"),
+                  bytes < end ? std::to_string(end - bytes) : std::string())
+            << bytes;
+        for (const auto &[table, rows] : part_rows)
             if (table != "losses" && all.contains(table)) {
                 EXPECT_LE(rows.size(), all.at(table).size()) << bytes;
             }
