@@ -103,7 +103,7 @@ within 20 umount $resctrl
 wait $recorder
 status=$?
 sed 's/^/# /' said
-[ $status = 1 ] && grep -q "disappeared while recording" said && pmukit report -i unmounted.data >report
+[ $status = 1 ] && grep -q "disappeared while recording" said && pmukit report -i unmounted.data >report && grep -q "resctrl was unmounted" report
 result "pmukit record ends with a message and a complete file when resctrl is unmounted" $?
 refused_with "resctrl is not mounted: mount -t resctrl" pmukit record -o none.data -e resctrl// -- true
 result "pmukit record refuses a resctrl that is not mounted, with the mount command" $?

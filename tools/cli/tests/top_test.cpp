@@ -160,10 +160,12 @@ TEST_F(Top, RanksPagesAndGroupsOfARecordingFromAPipe)
     EXPECT_EQ(frame["pages"][1]["accesses"], 100);
     // The count of group 2 grew by 7000; the gauge of group 1 was at most 4096.
     ASSERT_EQ(frame["groups"].size(), 2U);
-    EXPECT_EQ(frame["groups"][0]["monitor"], 2);
-    EXPECT_EQ(frame["groups"][0]["bytes"], 7000);
-    EXPECT_EQ(frame["groups"][1]["monitor"], 1);
-    EXPECT_EQ(frame["groups"][1]["bytes"], 4096);
+    EXPECT_EQ(frame["groups"][0]["monitor"], 1);
+    EXPECT_EQ(frame["groups"][0]["bytes"], 4096);
+    EXPECT_EQ(frame["groups"][0]["list"], "occupancy");
+    EXPECT_EQ(frame["groups"][1]["monitor"], 2);
+    EXPECT_EQ(frame["groups"][1]["bytes"], 7000);
+    EXPECT_EQ(frame["groups"][1]["list"], "traffic");
     EXPECT_TRUE(frame["requesters"].empty());
     EXPECT_TRUE(frame["lost"].empty());
 }
@@ -177,6 +179,11 @@ TEST_F(Top, TextShowsTheHottestPageAndGroupAndThatNothingWasLost)
               std::string::npos)
         << out_;
     EXPECT_NE(out_.find("510   83.6%"), std::string::npos) << out_;
+    const size_t occupancy = out_.find("monitor, L3, occupancy"),
+                 traffic = out_.find("monitor, L3, traffic");
+    EXPECT_LT(occupancy, out_.find("group 1, 0, llc_occupancy")) << out_;
+    EXPECT_LT(out_.find("group 1, 0, llc_occupancy"), traffic) << out_;
+    EXPECT_LT(traffic, out_.find("group 2, 0, total_bytes")) << out_;
     EXPECT_NE(out_.find("group 2, 0, total_bytes"), std::string::npos) << out_;
     EXPECT_NE(out_.find("\n  nothing lost\n"), std::string::npos) << out_;
 }

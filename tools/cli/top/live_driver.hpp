@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@ struct LiveRow {
     uint64_t id = 0;  // machine-readable form of the name
     uint64_t value = 0, more = 0;
     bool has_value = true;  // false: the hardware has no value; `value` only ranks the row
+    size_t list = 0;        // index in LiveView::lists
 };
 
 // A kind of loss or error. It is shown if the count is not 0 or is a lower bound (at_least).
@@ -33,12 +35,18 @@ struct LiveLoss {
     bool at_least = false;
 };
 
-// Names of a view and of its columns.
+// A list of rows, which are ranked together: column heads.
+struct LiveList {
+    std::string_view what, more;
+    std::string_view now, all;  // head of the value, by Span
+    std::string_view name{};    // in JSON, if a view has several lists
+};
+
+// Names of a view and of its lists.
 struct LiveView {
     unsigned place;         // views are sorted by it
     std::string_view name;  // such as "pages"; the key of its first letter selects the view
-    std::string_view what;  // column heads
-    std::string_view value, more;
+    std::span<const LiveList> lists;
     // JSON keys
     std::string_view id_key, value_key, more_key;
     // True if the values of all rows add up to sum(), so that a row can show its share.
@@ -63,7 +71,8 @@ private:
 class LiveDriver : public DriverSink {
 public:
     virtual const LiveView &view() const = 0;
-    // Returns the `most` rows with the largest values, the largest first; all rows if `most` is 0.
+    // Returns the `most` rows of each list with the largest values, the largest first, list by
+    // list; all rows if `most` is 0.
     virtual std::vector<LiveRow> rows(Span span, size_t most) const = 0;
     virtual uint64_t sum(Span span) const = 0;
     virtual std::vector<LiveLoss> losses() const = 0;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <ostream>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "cli/drivers/cache_qos/handlers.hpp"
@@ -259,6 +260,42 @@ TEST(LiveCacheQos, IntervalOmitsMonitorsThatACompletePassOverAllMonitorsDidNotRe
     EXPECT_EQ(live->rows(Span::kAll, 0).size(), 3U);
     read(1);
     EXPECT_EQ(live->rows(Span::kNow, 0).size(), 3U);
+}
+
+// The same reading of another event.
+std::vector<std::byte> of_event(std::vector<std::byte> reading, uint64_t event)
+{
+    std::byte *what = reading.data() + 8 * PMUKIT_CACHE_QOS_R_WHAT;
+    constexpr uint64_t kMask = uint64_t{0xff} << PMUKIT_CACHE_QOS_WHAT_EVENT_SHIFT;
+    store_le(what, (load_le<uint64_t>(what) & ~kMask) | event << PMUKIT_CACHE_QOS_WHAT_EVENT_SHIFT);
+    return reading;
+}
+
+TEST(LiveCacheQos, OccupancyAndTrafficAreRankedSeparatelyWithTheirOwnLimit)
+{
+    const std::unique_ptr<LiveDriver> live = make_cache_qos_live(no_name);
+    uint64_t sequence = 0;
+    for (const uint64_t growth : {0, 1})
+        for (const uint64_t monitor : {1, 2, 3}) {
+            live->sample({}, 0, occupancy(sequence++, monitor, monitor * 10));
+            live->sample({}, 0,
+                         of_event(occupancy(sequence++, monitor, 1000 + growth * (400 - monitor)),
+                                  PMUKIT_CACHE_QOS_EVENT_TOTAL));
+        }
+    using Rows = std::vector<std::tuple<size_t, uint64_t, uint64_t>>;
+    const auto rows = [&](size_t most) {
+        Rows found;
+        for (const LiveRow &row : live->rows(Span::kAll, most))
+            found.emplace_back(row.list, row.id, row.value);
+        return found;
+    };
+    EXPECT_EQ(rows(0),
+              (Rows{{0, 3, 30}, {0, 2, 20}, {0, 1, 10}, {1, 1, 399}, {1, 2, 398}, {1, 3, 397}}));
+    EXPECT_EQ(rows(2), (Rows{{0, 3, 30}, {0, 2, 20}, {1, 1, 399}, {1, 2, 398}}));
+    ASSERT_EQ(live->view().lists.size(), 2U);
+    EXPECT_EQ(live->view().lists[0].now, "last bytes");
+    EXPECT_EQ(live->view().lists[0].all, "most bytes");
+    EXPECT_EQ(live->view().lists[1].all, "bytes moved");
 }
 
 // Changes the status of a reading.

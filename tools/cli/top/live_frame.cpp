@@ -50,23 +50,37 @@ std::string bar(uint64_t value, uint64_t largest, size_t width)
     return std::string(static_cast<size_t>(std::lround(part * static_cast<double>(width))), '#');
 }
 
-void add_view(const Frame &frame, const LiveDriver &live, std::vector<std::string> &lines)
+void add_list(const Frame &frame, const LiveDriver &live, const LiveList &list,
+              std::span<const LiveRow> rows, std::vector<std::string> &lines)
 {
-    const LiveView &view = live.view();
-    const std::vector<LiveRow> rows = live.rows(frame.span, frame.rows);
-    if (rows.empty() && frame.view.empty())
-        return;
     lines.emplace_back();
     lines.push_back(fmt::format("  {:>4}  {:<18}  {:<37}  {:>14}  {:>6}  {:>14}", "rank", "PMU",
-                                view.what, view.value, "share", view.more));
+                                list.what, frame.span == Span::kNow ? list.now : list.all, "share",
+                                list.more));
     for (size_t i = 0; i < rows.size(); i++)
         lines.push_back(fmt::format("  {:>4}  {:<18}  {:<37}  {:>14}  {:>6}  {:>14}  {}", i + 1,
                                     rows[i].pmu, rows[i].name,
                                     rows[i].has_value ? std::to_string(rows[i].value) : "-",
-                                    share_text(live, frame.span, rows[i]), rows[i].more,
+                                    share_text(live, frame.span, rows[i]),
+                                    list.more.empty() ? "" : std::to_string(rows[i].more),
                                     bar(rows[i].value, rows.front().value, bar_width(frame))));
     if (rows.empty())
         lines.emplace_back("  nothing yet");
+}
+
+// Shows the lists that have rows; the first list if none has.
+void add_view(const Frame &frame, const LiveDriver &live, std::vector<std::string> &lines)
+{
+    const std::span<const LiveList> lists = live.view().lists;
+    const std::vector<LiveRow> all = live.rows(frame.span, frame.rows);
+    if (all.empty() && frame.view.empty())
+        return;
+    for (size_t i = 0; i < lists.size(); i++) {
+        const std::span<const LiveRow> rows(std::ranges::lower_bound(all, i, {}, &LiveRow::list),
+                                            std::ranges::upper_bound(all, i, {}, &LiveRow::list));
+        if (!rows.empty() || (all.empty() && i == 0))
+            add_list(frame, live, lists[i], rows, lines);
+    }
     if (!live.note().empty())
         lines.push_back(fmt::format("  {}", live.note()));
 }
@@ -90,13 +104,16 @@ ordered_json rows_of(const Frame &frame, const LiveDriver &live)
 {
     const LiveView &view = live.view();
     ordered_json rows = ordered_json::array();
-    for (const LiveRow &row : live.rows(frame.span, frame.rows))
+    for (const LiveRow &row : live.rows(frame.span, frame.rows)) {
         rows.push_back({{"pmu", row.pmu},
                         {"name", row.name},
                         {std::string(view.id_key), row.id},
                         {std::string(view.value_key),
                          row.has_value ? ordered_json(row.value) : ordered_json(nullptr)},
                         {std::string(view.more_key), row.more}});
+        if (view.lists.size() > 1)
+            rows.back()["list"] = view.lists[row.list].name;
+    }
     return rows;
 }
 
@@ -108,6 +125,14 @@ std::string default_view(const LiveDrivers &all)
         if (!live->rows(Span::kAll, 1).empty())
             return std::string(live->view().name);
     return view_names(all).front();
+}
+
+size_t lists_of(const LiveDrivers &all, std::string_view view)
+{
+    for (const auto &[driver, live] : all.router().all())
+        if (live->view().name == view)
+            return live->view().lists.size();
+    return 1;
 }
 
 std::vector<std::string> view_names(const LiveDrivers &all)

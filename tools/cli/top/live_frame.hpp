@@ -19,12 +19,14 @@ struct Frame {
     uint64_t span_ms = 0;
     std::optional<std::string> source{};
     std::string view{};  // empty: all views with data
-    size_t rows = 0;     // per view
+    size_t rows = 0;     // per list
     size_t columns = 0;  // line width; 0: unlimited
 };
 
 // Returns the first view that has data; the first view of all if none has data.
 std::string default_view(const LiveDrivers &all);
+// Returns the number of lists in a view.
+size_t lists_of(const LiveDrivers &all, std::string_view view);
 // Returns the names of all views.
 std::vector<std::string> view_names(const LiveDrivers &all);
 

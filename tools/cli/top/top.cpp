@@ -166,12 +166,16 @@ Frame Top::frame(size_t rows) const
 
 Result<void> Top::show_on_screen()
 {
-    constexpr size_t kOtherLines = 8;  // lines for head, column heads, losses and keys
+    // Lines for head, losses and keys, and for the column heads of a list
+    constexpr size_t kOtherLines = 6, kListLines = 2;
     const Screen::Size size = screen_->size();
-    Frame shown = frame(size.rows > kOtherLines ? size.rows - kOtherLines : 1);
+    Frame shown = frame(0);
     shown.columns = size.columns;
     if (shown.view.empty())
         shown.view = default_view(drivers_);
+    const size_t lists = lists_of(drivers_, shown.view);
+    const size_t others = kOtherLines + kListLines * lists;
+    shown.rows = std::max<size_t>(1, (size.rows - std::min(size.rows, others)) / lists);
     std::vector<std::string> lines = lines_of(shown);
     lines.resize(std::min(lines.size(), size.rows - 1));
     lines.resize(size.rows - 1);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Groups, tasks and CPUs that use most of a cache or move most memory traffic. A gauge (occupancy)
-// shows its current value and its maximum, a count its growth.
+// Groups, tasks and CPUs that use most of a cache, and those that move most memory traffic. A gauge
+// (occupancy) shows its current value and its maximum, a count its growth.
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <tuple>
 
 #include "base/saturate.hpp"
 #include "base/sentences.hpp"
@@ -23,8 +25,12 @@ using cache_qos::kMachine;
 using cache_qos::Reading;
 using cache_qos::SeriesKey;
 
-constexpr LiveView kView = {
-    2, "groups", "monitor, L3, value", "bytes", "at most less", "monitor", "bytes", "bound", false};
+// By is_count()
+constexpr LiveList kLists[] = {
+    {"monitor, L3, occupancy", "at most less", "last bytes", "most bytes", "occupancy"},
+    {"monitor, L3, traffic", {}, "bytes moved", "bytes moved", "traffic"},
+};
+constexpr LiveView kView = {2, "groups", kLists, "monitor", "bytes", "bound", false};
 
 struct Level {
     uint64_t first = 0, before = 0, last = 0, most = 0, bound = 0;
@@ -142,6 +148,15 @@ uint64_t value_of(const SeriesKey &key, const Level &level, Span span)
     return span == Span::kNow ? level.last : level.most;
 }
 
+// Keeps the first `most` rows of each list, or all if `most` is 0.
+std::vector<LiveRow> largest(std::vector<LiveRow> rows, size_t most)
+{
+    std::array<size_t, std::size(kLists)> seen{};
+    if (most)
+        std::erase_if(rows, [&](const LiveRow &row) { return seen[row.list]++ >= most; });
+    return rows;
+}
+
 // The trace event has no PMU name; a machine has only one such PMU.
 constexpr const char *kTracedPmu = "cache_qos_aux";
 
@@ -175,11 +190,13 @@ public:
                      fmt::format("{} {}{}{}, {}, {}", cache_qos::kind_name(level.kind), key.monitor,
                                  level.named ? " " : "", level.named ? level.named->label() : "",
                                  key.domain, cache_qos::event_name(key.event)),
-                     key.monitor, value_of(key, level, span), level.bound});
+                     key.monitor, value_of(key, level, span), level.bound, true,
+                     is_count(key.event)});
             }
-        std::ranges::stable_sort(rows, std::greater(), &LiveRow::value);
-        rows.resize(most ? std::min(rows.size(), most) : rows.size());
-        return rows;
+        std::ranges::stable_sort(rows, [](const LiveRow &a, const LiveRow &b) {
+            return std::tuple(a.list, b.value) < std::tuple(b.list, a.value);
+        });
+        return largest(std::move(rows), most);
     }
     uint64_t sum(Span) const override { return 0; }
     std::string_view note() const override

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Values that a stream lacks although no record is missing: a read failed, or files of resctrl
 // vanished while it was recorded. The recorder ends the name of a group that was removed; the end
-// of the default group, which nobody can remove, shows that resctrl was unmounted.
+// of the default group, which cannot be removed, shows that resctrl was unmounted.
 #pragma once
 
 #include <array>

@@ -31,6 +31,7 @@ struct EventReadings {
     std::shared_ptr<Budget> left;
     SeriesTable series;
     std::map<uint16_t, cache_qos::Header> headers;  // newest header, by L3
+    CacheValues values() const { return {series, headers}; }
     uint64_t readings = 0, lost = 0, missing = 0, duplicates = 0, skipped_bytes = 0;
     uint64_t not_kept = 0;  // readings of series beyond the memory budget
     uint64_t yielded = 0;   // readings while other software had the registers
@@ -95,26 +96,6 @@ private:
     cache_qos::StreamDecoder decoder_;
 };
 
-// For a gauge, the last reading as a share of the L3. For a count, its share of the machine's
-// traffic.
-std::optional<double> share_of(const EventReadings &event, const SeriesKey &key,
-                               const Series &series)
-{
-    uint64_t all = 0;
-    if (!series.has_value())
-        return std::nullopt;
-    if (!series.is_count()) {
-        const auto header = event.headers.find(key.domain);
-        all = header == event.headers.end() ? 0 : header->second.cache_bytes;
-    } else {
-        all = event.series.grown(kMachine, key.domain, key.event);
-    }
-    if (!all)
-        return std::nullopt;
-    const uint64_t part = series.is_count() ? series.grown() : series.last_bytes();
-    return static_cast<double>(part) / static_cast<double>(all);
-}
-
 std::string strip_of(const Series &series)
 {
     constexpr std::string_view kShades = " .:-=+*#%@";
@@ -141,11 +122,6 @@ std::string words_of_status(uint32_t status, const char *between)
 bool is_of_resctrl(const cache_qos::Header &header)
 {
     return header.backend == PMUKIT_CACHE_QOS_BACKEND_RESCTRL;
-}
-
-bool is_of_resctrl(const EventReadings &event)
-{
-    return !event.headers.empty() && is_of_resctrl(event.headers.begin()->second);
 }
 
 std::string size_text(const cache_qos::Header &header)
@@ -190,38 +166,64 @@ std::string name_cell(std::string_view name, size_t width)
     return width ? fmt::format("  {:<{}}", name, width) : std::string();
 }
 
-void print_series(const EventReadings &event, Output &out)
+// The line above a table
+std::string words_of(const CacheValues &values, const CacheTable &table)
 {
-    const size_t width = name_width(event.series);
-    out.print(
-        "\n  {:>7}  {:<7}{}  {:>3}  {:<13}  {:>8}  {:>14}  {:>14}  {:>14}  {:>6}  {:>12}  "
-        "timeline\n",
-        "monitor", "kind", name_cell("name", width), "L3", "event", "readings", "min", "median",
-        "max", "share", "bound");
-    for (const auto &[key, series] : event.series.all()) {
+    std::string words = table.title;
+    if (table.is_count)
+        words += " in MB/s";
+    else if (values.of_resctrl())
+        words += " in bytes, with lines of an earlier RMID owner";
+    else
+        words += " in bytes, too high by up to bound: lines of an earlier RMID owner";
+    return has_shares(values, table) ? words + "; " + table.share : words;
+}
+
+// Prints the cells that only an occupancy has: the last value and the bound.
+void print_table(const CacheValues &values, const CacheTable &table, Output &out)
+{
+    const size_t width = name_width(values.series);
+    const auto only_gauge = [&table](std::string_view text, size_t columns) {
+        return table.is_count ? std::string() : fmt::format("  {:>{}}", text, columns);
+    };
+    bool is_first = true;
+    for (const auto &[key, series] : values.series.all()) {
+        if (series.is_count() != table.is_count)
+            continue;
+        if (is_first)
+            out.print(
+                "\n  {}\n\n  {:>7}  {:<7}{}  {:>3}  {:<13}  {:>8}  {:>14}  {:>14}  {:>14}{}  "
+                "{:>6}{}  timeline\n",
+                words_of(values, table), "monitor", "kind", name_cell("name", width), "L3", "event",
+                "readings", "min", "median", "max", only_gauge("last", 14), "share",
+                only_gauge("bound", 12));
+        is_first = false;
         const cache_qos::Summary summary = series.summary();
-        const std::optional<double> share = share_of(event, key, series);
-        const std::optional<uint64_t> bound = bound_of(series, is_of_resctrl(event));
+        const std::optional<uint64_t> bound = bound_of(series, values.of_resctrl());
         const auto cell = [&series = series](uint64_t value) {
             return !series.has_value() ? std::string("-")
                    : series.is_count() ? megabytes_text(value)
                                        : std::to_string(value);
         };
         out.print(
-            "  {:>7}  {:<7}{}  {:>3}  {:<13}  {:>8}  {:>14}  {:>14}  {:>14}  {:>6}  {:>12}  |{}|"
+            "  {:>7}  {:<7}{}  {:>3}  {:<13}  {:>8}  {:>14}  {:>14}  {:>14}{}  {:>6}{}  |{}|"
             "{}{}\n",
             cache_qos::monitor_name(key), cache_qos::kind_name(series.kind()),
             name_cell(series.named() ? series.named()->label() : "", width), key.domain,
             cache_qos::event_name(key.event), series.readings(), cell(summary.min),
-            cell(summary.median), cell(summary.max),
-            share ? fmt::format("{:.1f}%", *share * 100) : std::string("-"),
-            bound ? std::to_string(*bound) : "-", strip_of(series), series.status() ? " " : "",
-            words_of_status(series.status(), " "));
+            cell(summary.median), cell(summary.max), only_gauge(cell(series.last_bytes()), 14),
+            share_text(share_of(values, key, series)),
+            only_gauge(bound ? std::to_string(*bound) : "-", 12), strip_of(series),
+            series.status() ? " " : "", words_of_status(series.status(), " "));
     }
-    out.print("\n  llc_occupancy in bytes, {} lines of an earlier RMID owner; others in MB/s\n",
-              is_of_resctrl(event) ? "with" : "too high by up to bound:");
-    if (is_of_resctrl(event))
-        out.print("  {}\n", resctrl::kMeaning);
+}
+
+void print_series(const CacheValues &values, Output &out)
+{
+    for (const CacheTable &table : kCacheTables)
+        print_table(values, table, out);
+    if (values.of_resctrl())
+        out.print("\n  {}\n", resctrl::kMeaning);
 }
 
 std::vector<Remark> remarks_of(const EventReadings &event)
@@ -266,6 +268,8 @@ void write_series(JsonWriter &json, const EventReadings &event, const SeriesKey 
 {
     const cache_qos::Summary summary = series.summary();
     const std::optional<cache_qos::Name> &named = series.named();
+    const std::optional<double> share = share_of(event.values(), key, series);
+    const bool of_resctrl = event.values().of_resctrl();
     const auto value = [&series](uint64_t number) {
         return series.has_value() ? JsonValue(number) : JsonValue(nullptr);
     };
@@ -283,13 +287,14 @@ void write_series(JsonWriter &json, const EventReadings &event, const SeriesKey 
                   {"median", value(summary.median)},
                   {"max", value(summary.max)},
                   {"last_bytes", value(series.last_bytes())},
-                  {"share", share_of(event, key, series)},
-                  {"max_bound", bound_of(series, is_of_resctrl(event))},
+                  {"share", share},
+                  {"share_of", share ? JsonValue(table_of(series).share_of) : JsonValue(nullptr)},
+                  {"max_bound", bound_of(series, of_resctrl)},
                   {"max_age_ns", series.max_age_ns()},
                   {"generations", series.generations()},
                   {"status", words_of_status(series.status(), ",")},
                   {"column_ns", uint64_t{1} << series.width_log2()}});
-    write_timeline(json, series, is_of_resctrl(event));
+    write_timeline(json, series, of_resctrl);
     json.end();
 }
 
@@ -346,8 +351,7 @@ public:
                 out.print("  source={}", *source);
             out.print("\n  {}", event_line(recording, number, terms_of(recording, number)));
             print_machine(event, out);
-            if (!event.series.all().empty())
-                print_series(event, out);
+            print_series(event.values(), out);
             print_remarks(number, event, verdict, out);
         }
     }
@@ -382,9 +386,8 @@ public:
                                   lines_of(remarks_of(event)), verdict.badge(number)};
             if (!page.has_room())
                 continue;
-            for (html::Figure &figure :
-                 cache_figures(head, event.series, is_of_resctrl(event), page.bytes_left())) {
-                if (is_of_resctrl(event))
+            for (html::Figure &figure : cache_figures(head, event.values(), page.bytes_left())) {
+                if (event.values().of_resctrl())
                     figure.words.emplace_back(resctrl::kMeaning);
                 page.add(figure);
             }

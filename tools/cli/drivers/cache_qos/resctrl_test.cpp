@@ -603,6 +603,9 @@ TEST_F(ResctrlCommands, RecordingHasTheValuesOfTheFilesInTheReport)
     EXPECT_EQ(root["kind"], "group");
     EXPECT_EQ(root["last_bytes"], 262144);
     EXPECT_EQ(root["share"], 0.25);
+    EXPECT_EQ(root["share_of"], "last");
+    EXPECT_TRUE(local["share"].is_null());
+    EXPECT_TRUE(local["share_of"].is_null());
     EXPECT_EQ(local["name"], "/g");
     EXPECT_EQ(local["event"], "local_bytes");
     EXPECT_TRUE(local["last_bytes"].is_null());

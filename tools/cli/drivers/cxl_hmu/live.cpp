@@ -21,8 +21,8 @@ namespace cxl_hmu = decode::cxl_hmu;
 using cxl_hmu::HotList;
 using cxl_hmu::HotUnit;
 
-constexpr LiveView kView = {0,     "pages",    "DPA range", "accesses", "epochs",
-                            "dpa", "accesses", "epochs",    true};
+constexpr LiveList kLists[] = {{"DPA range", "epochs", "accesses", "accesses"}};
+constexpr LiveView kView = {0, "pages", kLists, "dpa", "accesses", "epochs", true};
 
 // Both lists of a PMU get every record.
 class Heat final : public cxl_hmu::Sink {

@@ -17,8 +17,8 @@ namespace {
 
 namespace ptt = decode::hisi_ptt;
 
-constexpr LiveView kView = {1,           "requesters", "requester", "TLPs", "payload bytes",
-                            "requester", "tlps",       "bytes",     true};
+constexpr LiveList kLists[] = {{"requester", "payload bytes", "TLPs", "TLPs"}};
+constexpr LiveView kView = {1, "requesters", kLists, "requester", "tlps", "bytes", true};
 
 struct Traffic {
     uint64_t tlps = 0, bytes = 0;
