@@ -203,9 +203,8 @@ struct cache_qos_channel {
  * @opener: process that opened the event
  * @limited: the opener has no CAP_PERFMON
  * @turns: the monitor of the event may take turns
- * @ran_ns: time running as perf counted it when the event was last looked at
- * @had_ns: time up to then in which the event could count
- * @at_ns: that time; 0: never
+ * @came: the event was added to its CPU, so @look is valid
+ * @look: its times when it was last looked at
  * @valued: @turns, occupancy: the event has had a settled value
  * @cut_ns: occupancy: time running that was taken off the event and the events inherited
  *	from it; to be given back
@@ -228,9 +227,8 @@ struct cache_qos_event {
 	struct pid *opener;
 	bool limited;
 	bool turns;
-	u64 ran_ns;
-	u64 had_ns;
-	u64 at_ns;
+	bool came;
+	struct cache_qos_look look;
 	bool valued;
 	atomic64_t cut_ns;
 	struct cache_qos_watch *spare_watch;

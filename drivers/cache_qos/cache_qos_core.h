@@ -822,8 +822,14 @@ void cache_qos_turns_pause(struct cache_qos *cq, bool pause, u64 now_ns);
  */
 u64 cache_qos_turn_ns(const struct cache_qos *cq, u16 monitor, u64 now_ns);
 
-/* Time for which other software had the registers, in ns. Needs no lock. */
-u64 cache_qos_yielded_ns(const struct cache_qos *cq, u64 now_ns);
+/*
+ * The yields so far, in one word, for the two functions below: whether one lasts, so that their
+ * time depends on the current time; and their time, in ns. @now_ns is not used if none lasts. Needs
+ * no lock.
+ */
+u64 cache_qos_yields(const struct cache_qos *cq);
+bool cache_qos_yield_lasts(u64 yields);
+u64 cache_qos_yields_ns(u64 yields, u64 now_ns);
 
 /*
  * The part of @ran_ns, running time as perf counts it, in which the monitor had no RMIDs. By the
@@ -831,6 +837,21 @@ u64 cache_qos_yielded_ns(const struct cache_qos *cq, u64 now_ns);
  * all or none of the time, and never more than @ran_ns: the two clocks need not agree.
  */
 u64 cache_qos_turn_missed(u64 ran_ns, u64 all_ns, u64 had_ns);
+
+/**
+ * struct cache_qos_look - the times of an event when it was looked at
+ * @at_ns: time by the driver's clock; 0: not read, because no yield lasted and no turn counts
+ * @without_ns: time so far in which the event could not count, without RMIDs or registers
+ * @ran_ns: running time as perf counts it
+ */
+struct cache_qos_look {
+	u64 at_ns;
+	u64 without_ns;
+	u64 ran_ns;
+};
+
+/* The part of the running time between two looks in which the event could not count. */
+u64 cache_qos_look_missed(const struct cache_qos_look *from, const struct cache_qos_look *to);
 
 /* Return: true if a monitor waits for its turn. Without the lock, the result may be outdated. */
 bool cache_qos_turn_waits(const struct cache_qos *cq);

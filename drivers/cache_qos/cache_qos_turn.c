@@ -113,27 +113,29 @@ bool cache_qos_leads_others(struct perf_event *event)
 	return false;
 }
 
-/* Time up to @now_ns in which the event could count */
-static u64 cache_qos_counting_ns(const struct cache_qos_live *live,
-				 const struct cache_qos_event *ev, u64 now_ns)
-{
-	if (cache_qos_turn_takes(live, ev))
-		return cache_qos_turn_ns(&live->core, ev->watch->monitor, now_ns);
-	return now_ns - cache_qos_yielded_ns(&live->core, now_ns);
-}
-
 /**
  * cache_qos_turn_come - an event is added to its CPU
  * @live: driver state
  * @ev: the event
  *
+ * perf adds and removes the events of a task at every switch. The clock is read only if the time
+ * without RMIDs or registers depends on it.
+ *
  * Context: callback of the PMU: ctx->lock of perf is held, interrupts off.
  */
 void cache_qos_turn_come(struct cache_qos_live *live, struct cache_qos_event *ev)
 {
-	ev->at_ns = cache_qos_now_ns();
-	ev->had_ns = cache_qos_counting_ns(live, ev, ev->at_ns);
-	ev->ran_ns = pmukit_event_running_ns(ev->pev.event);
+	u64 yields = cache_qos_yields(&live->core);
+	bool takes = cache_qos_turn_takes(live, ev);
+	struct cache_qos_look *look = &ev->look;
+
+	look->at_ns = takes || cache_qos_yield_lasts(yields) ? cache_qos_now_ns() : 0;
+	look->without_ns = cache_qos_yields_ns(yields, look->at_ns);
+	if (takes)
+		look->without_ns = look->at_ns - cache_qos_turn_ns(&live->core, ev->watch->monitor,
+								   look->at_ns);
+	look->ran_ns = pmukit_event_running_ns(ev->pev.event);
+	ev->came = true;
 }
 
 /* Give back the time that was taken off an event of occupancy and off its children. */
@@ -183,16 +185,16 @@ static void cache_qos_yield_cut_gauge(struct cache_qos_live *live, struct cache_
  */
 void cache_qos_turn_account(struct cache_qos_live *live, struct cache_qos_event *ev)
 {
-	u64 had_ns = ev->had_ns, at_ns = ev->at_ns, ran_ns = ev->ran_ns, missed_ns;
 	struct cache_qos_event *top = cache_qos_turn_top(ev);
+	struct cache_qos_look from = ev->look;
+	u64 missed_ns;
 
-	if (!at_ns)
+	if (!ev->came)
 		return;
 	cache_qos_turn_come(live, ev);
-	ran_ns = ev->ran_ns - ran_ns;
-	missed_ns = cache_qos_turn_missed(ran_ns, ev->at_ns - at_ns, ev->had_ns - had_ns);
+	missed_ns = cache_qos_look_missed(&from, &ev->look);
 	if (cache_qos_turn_takes(live, ev) && cache_qos_is_gauge(top))
-		cache_qos_turn_cut_gauge(top, ran_ns);
+		cache_qos_turn_cut_gauge(top, ev->look.ran_ns - from.ran_ns);
 	else if (cache_qos_leads_others(ev->pev.event))
 		return;
 	else if (cache_qos_is_gauge(top))

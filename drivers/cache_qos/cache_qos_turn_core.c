@@ -42,9 +42,19 @@ static void cache_qos_turn_clock(u64 *clock, bool on, u64 now_ns)
 	WRITE_ONCE(*clock, on ? (now_ns - so_far) << 1 | 1 : so_far << 1);
 }
 
-u64 cache_qos_yielded_ns(const struct cache_qos *cq, u64 now_ns)
+u64 cache_qos_yields(const struct cache_qos *cq)
 {
-	return cache_qos_clock_ns(READ_ONCE(cq->yield_clock), now_ns);
+	return READ_ONCE(cq->yield_clock);
+}
+
+bool cache_qos_yield_lasts(u64 yields)
+{
+	return yields & 1;
+}
+
+u64 cache_qos_yields_ns(u64 yields, u64 now_ns)
+{
+	return cache_qos_clock_ns(yields, now_ns);
 }
 
 u64 cache_qos_turn_ns(const struct cache_qos *cq, u16 monitor, u64 now_ns)
@@ -55,6 +65,16 @@ u64 cache_qos_turn_ns(const struct cache_qos *cq, u16 monitor, u64 now_ns)
 u64 cache_qos_turn_missed(u64 ran_ns, u64 all_ns, u64 had_ns)
 {
 	return had_ns >= all_ns ? 0 : ran_ns - min_t(u64, ran_ns, had_ns);
+}
+
+u64 cache_qos_look_missed(const struct cache_qos_look *from, const struct cache_qos_look *to)
+{
+	u64 ran_ns = to->ran_ns - from->ran_ns;
+	u64 all_ns = from->at_ns && to->at_ns ? to->at_ns - from->at_ns : ran_ns;
+	/* The clock of another CPU may be some ns ahead. */
+	u64 without_ns = max_t(s64, to->without_ns - from->without_ns, 0);
+
+	return cache_qos_turn_missed(ran_ns, all_ns, all_ns - min_t(u64, all_ns, without_ns));
 }
 
 void cache_qos_awake(const struct cache_qos *cq, struct cache_qos_members *members)

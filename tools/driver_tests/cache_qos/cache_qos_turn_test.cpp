@@ -302,19 +302,19 @@ TEST(CacheQosTurns, R07_NoTimePassesForTurnsWhileOtherSoftwareHasTheRegisters)
     turns.world.run(10 * kMs);
     const u64 had = turns.had_ns(turns.monitors[0]);
     EXPECT_GE(had, 10 * kMs);
-    EXPECT_EQ(cache_qos_yielded_ns(&cq, turns.world.now_ns()), 0U);
+    EXPECT_EQ(cache_qos_yields_ns(cache_qos_yields(&cq), turns.world.now_ns()), 0U);
     cache_qos_yield(&cq, true);
     cache_qos_turns_pause(&cq, true, turns.world.now_ns());
     turns.add(World::kNone);
     turns.world.run(10 * kMs);
     EXPECT_FALSE(cache_qos_turns_start(&cq, CACHE_QOS_NONE, turns.world.now_ns()));
     EXPECT_EQ(turns.had_ns(turns.monitors[0]), had);
-    EXPECT_EQ(cache_qos_yielded_ns(&cq, turns.world.now_ns()), 10 * kMs);
+    EXPECT_EQ(cache_qos_yields_ns(cache_qos_yields(&cq), turns.world.now_ns()), 10 * kMs);
     cache_qos_resume(&cq);
     cache_qos_turns_pause(&cq, false, turns.world.now_ns());
     turns.world.run(10 * kMs);
     EXPECT_EQ(turns.had_ns(turns.monitors[0]), had + 10 * kMs);
-    EXPECT_EQ(cache_qos_yielded_ns(&cq, turns.world.now_ns()), 10 * kMs);
+    EXPECT_EQ(cache_qos_yields_ns(cache_qos_yields(&cq), turns.world.now_ns()), 10 * kMs);
     EXPECT_EQ(turns.had_ns(turns.monitors[1]), 0U);
 }
 
@@ -350,6 +350,22 @@ TEST(CacheQosTurns, R44_TimeWithoutRmidsIsExactAtBothEndsAndNeverMoreThanTheRunn
     EXPECT_EQ(cache_qos_turn_missed(999, 1000, 0), 999U);
     EXPECT_EQ(cache_qos_turn_missed(1000, 1000, 400), 600U);
     EXPECT_EQ(cache_qos_turn_missed(100, 1000, 400), 0U);
+}
+
+// Looks of which both, one or none have read the clock.
+TEST(CacheQosTurns, R44_TimeWithoutRegistersIsExactIfAYieldLastsAndElseThatOfTheYieldsBetween)
+{
+    const auto missed = [](cache_qos_look from, cache_qos_look to) {
+        return cache_qos_look_missed(&from, &to);
+    };
+    EXPECT_EQ(missed({0, 700, 5000}, {0, 700, 9000}), 0U) << "no yield between";
+    EXPECT_EQ(missed({0, 700, 5000}, {0, 900, 9000}), 200U) << "a yield began and ended";
+    EXPECT_EQ(missed({0, 700, 5000}, {20000, 1700, 9000}), 1000U) << "it began";
+    EXPECT_EQ(missed({20000, 1700, 5000}, {0, 4700, 9000}), 3000U) << "it ended";
+    EXPECT_EQ(missed({20000, 1700, 5000}, {23999, 5699, 9000}), 4000U) << "all of the time";
+    EXPECT_EQ(missed({20000, 1700, 5000}, {24001, 5701, 9000}), 4000U);
+    EXPECT_EQ(missed({20000, 1700, 5000}, {24000, 1699, 9000}), 0U) << "another CPU's clock";
+    EXPECT_EQ(missed({0, 700, 5000}, {0, 99999, 9000}), 4000U) << "not more than ran";
 }
 
 }  // namespace
