@@ -6,7 +6,7 @@
 . "$(dirname "$0")/sim.sh"
 need_machine
 cd "$work" || exit 1
-plan 19
+plan 21
 
 # pqr CPU, evtsel CPU: print PQR_ASSOC or QM_EVTSEL of a simulated CPU
 pqr() { awk -v cpu="$1" '$1 == "cpu" && $2 == cpu { print $6 }' $sim/cpus; }
@@ -61,7 +61,13 @@ taskset -p 3 $one >/dev/null
 # resctrl
 perf stat -x, -I 500 -p $one -e cache_qos/llc_occupancy/,cache_qos/total_bytes/ 2>stat &
 stat=$!
-within 60 test -s stat
+# group_stat LEADER EVENT: counts a group of two events of the task, in the file stat.LEADER
+group_stat() { exec perf stat -x, -I 500 -p $one -e "{cache_qos/$1/,cache_qos/$2/}" 2>"stat.$1"; }
+group_stat llc_occupancy total_bytes &
+occupancy_leads=$!
+group_stat total_bytes llc_occupancy &
+bytes_lead=$!
+within 60 test -s stat && within 60 test -s stat.llc_occupancy && within 60 test -s stat.total_bytes
 sim flush 0
 sleep 1
 lines=$(dmesg | grep -c "resctrl is mounted")
@@ -89,8 +95,8 @@ result "R-07 after resctrl is unmounted, the group has values again" $?
 sim flush 0
 sleep 3
 sim freeze 1
-kill -INT $stat
-wait $stat
+kill -INT $stat $occupancy_leads $bytes_lead
+wait $stat $occupancy_leads $bytes_lead
 sed 's/^/# /' stat
 # counted EVENT: the counts of EVENT are numbers, then unknown in at least 3 intervals, then numbers again.
 counted() {
@@ -103,6 +109,34 @@ value=$(cat $groups/g1/occupancy) truth=$(reference_sum lines tid $one)
 echo "# occupancy $value, the reference has $truth"
 [ "$value" -gt 0 ] && nearly "$value" "$truth"
 result "R-07 after resctrl is unmounted, the occupancy equals the reference" $?
+# The times of a group are those of its leader, so none of them may change in a yield: perf would scale the values of the other event.
+# is_frozen LEADER: all counts of the group ran all the time. In at least 3 intervals one after the other, no byte was counted and the
+# occupancy was the same; before and after them, bytes were counted.
+is_frozen() {
+	awk -F, '
+		$4 !~ /^cache_qos/ { next }
+		$2 !~ /^[0-9.]+$/ || $6 != "100.00" { bad = 1 }
+		$4 ~ /llc_occupancy/ { occupancy[++nr_occupancy] = $2 }
+		$4 ~ /total_bytes/ { bytes[++nr_bytes] = $2 }
+		END {
+			for (i = 1; i <= nr_bytes; i++) {
+				still = bytes[i] + 0 == 0 && occupancy[i] > 0 && (!row || occupancy[i] == occupancy[i - 1]) ? row + 1 : 0
+				again = again || most >= 3 && bytes[i] > 0
+				before = before || bytes[i] > 0
+				row = before ? still : 0
+				most = row > most ? row : most
+			}
+			exit bad || !again || nr_bytes != nr_occupancy
+		}' "stat.$1"
+}
+# ends_at LEADER BYTES: the last occupancy of the group is nearly BYTES.
+ends_at() { nearly "$(awk -F, '$4 ~ /llc_occupancy/ { last = $2 } END { print last }' "stat.$1")" "$2"; }
+for leader in llc_occupancy total_bytes; do
+	is_frozen $leader && ends_at $leader "$truth"
+	status=$?
+	sed "s/^/# $leader leads: /" stat.$leader
+	result "R-07 while resctrl is mounted, a group led by $leader keeps its occupancy and its times, and counts no bytes" $status
+done
 sim freeze 0
 kill $one
 wait $one 2>/dev/null
