@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <iterator>
@@ -46,8 +47,10 @@ size_t utf8_bytes(std::string_view text)
 
 std::string valid_utf8(std::string_view text)
 {
-    std::string valid;
-    valid.reserve(text.size());
+    // Most names are ASCII.
+    const auto first = std::ranges::find_if(text, [](char c) { return (c & 0x80) != 0; });
+    std::string valid(text.begin(), first);
+    text.remove_prefix(valid.size());
     while (!text.empty()) {
         const size_t bytes = utf8_bytes(text);
         valid += bytes ? text.substr(0, bytes) : kReplacementCharacter;

@@ -295,6 +295,7 @@ Result<int> run_report(const ReportOptions &given, Output &out)
     Result<Recording> recording = Recording::open(given.input, recorded_drivers());
     if (!recording)
         return recording.error();
+    recording->measure_duration();
     if (Result<void> front = recording->read_front(); !front)
         return front.error();
     recording->claim_source(given.source);

@@ -27,15 +27,30 @@ public:
     }
     void record(const perfdata::Record &record) override
     {
-        if (names_)
-            names_->note(record, recording_.reader());
+        if (!names_)
+            return;
+        names_->note(record, recording_.reader());
+        if (names_->dropped() != 0 && !needs_names_) {
+            needs_names_ = has_tasks();
+            names_ = needs_names_ ? names_ : nullptr;
+        }
     }
 
 private:
+    // True if an event of a driver has tasks.
+    bool has_tasks() const
+    {
+        for (size_t event = 0; event < recording_.reader().events().size(); event++)
+            if (const Driver *driver = recording_.driver(event); driver && driver->bare_samples)
+                return true;
+        return false;
+    }
+
     AuxThreads &threads_;
     const Recording &recording_;
     const Driver *only_;
     Threads *names_;
+    bool needs_names_ = false;  // even if they are not complete
 };
 
 }  // namespace

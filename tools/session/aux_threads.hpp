@@ -27,7 +27,8 @@ public:
     // Reads all AUX records of a file before the walk, because an AUX record may follow its data in
     // the file. Returns no ranges for a file that can be read only once. only: the function stores
     // the ranges of the streams of this driver, and of streams whose driver is unknown; nullptr: of
-    // all streams. names: also receives the thread and map records.
+    // all streams. names: also receives the thread and map records; only the first ones if they
+    // exceed its limit and no driver names the tasks of AUX data.
     static AuxThreads of_file(const std::string &path, Drivers drivers,
                               const Driver *only = nullptr, Threads *names = nullptr);
 

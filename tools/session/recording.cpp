@@ -214,7 +214,7 @@ void Walker::record(const Record &record)
     if (totals_.samples.size() != reader_.events().size())
         grow();
     lost_.note(record, reader_);
-    recording_.note_time(reader_.time_of(record).value_or(0));
+    recording_.note_time_of(record);
     if (record.type == PERF_RECORD_SAMPLE)
         sample(record);
     else if (record.type == perfdata::kAuxtraceInfo)
@@ -959,8 +959,9 @@ const Driver *Recording::driver(size_t event) const
 }
 
 // Records about the time before the recording have the time 0.
-void Recording::note_time(uint64_t time_ns)
+void Recording::note_time_of(const Record &record)
 {
+    const uint64_t time_ns = measures_duration_ ? reader_.time_of(record).value_or(0) : 0;
     if (time_ns == 0)
         return;
     first_ns_ = std::min(first_ns_, time_ns);

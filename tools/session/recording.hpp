@@ -244,13 +244,17 @@ public:
     Result<void> listen(DriverSink &sink);
 
     const std::string &path() const { return path_; }
+    // True for a pipe, whose bytes can be read only once.
+    bool is_read_once() const { return read_once_; }
     const perfdata::Reader &reader() const { return reader_; }
     // Sets the origin of all devices, which an option gives; nullopt: the origin in the file.
     void claim_source(std::optional<std::string> source) { claimed_source_ = std::move(source); }
+    // Makes walk() note the time of each record, for duration_ns().
+    void measure_duration() { measures_duration_ = true; }
     // Time from the first to the last record, of all records with a time. After walk(). nullopt:
-    // fewer than two records have a time.
+    // fewer than two records have a time, or measure_duration() was not called.
     std::optional<uint64_t> duration_ns() const;
-    void note_time(uint64_t time_ns);
+    void note_time_of(const perfdata::Record &record);
     // "model" if the device of this event was emulated. After read_front().
     std::optional<std::string> source(size_t event) const;
     // "model" if the device of at least one event was emulated. For output that combines several
@@ -322,6 +326,7 @@ private:
     const Driver *auxtrace_driver_ = nullptr;
     uint64_t auxtrace_pmu_type_ = 0;
     uint64_t decoder_version_ = 1;
+    bool measures_duration_ = false;
     uint64_t first_ns_ = UINT64_MAX, last_ns_ = 0;
     std::optional<uint64_t> claimed_version_;
 };

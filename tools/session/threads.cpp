@@ -36,6 +36,12 @@ perfdata::MmapRecord map_of(const perfdata::KsymbolRecord &symbol)
     return map;
 }
 
+// Memory of an entry of the table of names.
+size_t bytes_of_name(std::string_view name)
+{
+    return sizeof(std::string) + kNodeBytes + name.size();
+}
+
 // Time of the last entry up to time_ns. 0: none.
 template <typename T>
 uint64_t last_until(const std::vector<T> &entries, uint64_t time_ns)
@@ -138,18 +144,17 @@ void Threads::add_start(uint32_t pid, const Start &start)
 }
 
 // Returns the stored copy of a name. nullptr: the budget has no space.
-const std::string *Threads::name_of(std::string_view name)
+Threads::Name *Threads::name_of(std::string_view name)
 {
     const auto known = names_.find(name);
     if (known != names_.end())
         return &*known;
-    return left_.take(sizeof(std::string) + kNodeBytes + name.size()) ? &*names_.emplace(name).first
-                                                                      : nullptr;
+    return left_.take(bytes_of_name(name)) ? &*names_.emplace(name, Mark{}).first : nullptr;
 }
 
 void Threads::note_command(const perfdata::CommRecord &command, bool exec, uint64_t time_ns)
 {
-    const std::string *const name = name_of(shortened(valid_utf8(command.name), kMostRowName));
+    Name *const name = name_of(shortened(valid_utf8(command.name), kMostRowName));
     add(name ? entry(threads_, command.tid) : nullptr, Life{time_ns, name, 0, exec}, false);
     if (exec)
         add_start(command.pid, {time_ns, {}});
@@ -169,18 +174,18 @@ void Threads::note_fork(const perfdata::TaskRecord &task, bool own_program)
 
 std::string_view Threads::command(uint32_t tid, uint64_t time_ns) const
 {
-    const std::string *const name = name_at(tid, time_ns);
-    return name ? std::string_view(*name) : std::string_view();
+    const Name *const name = name_at(tid, time_ns);
+    return name ? std::string_view(name->first) : std::string_view();
 }
 
 // nullptr: unknown.
-const std::string *Threads::name_at(uint32_t tid, uint64_t time_ns) const
+Threads::Name *Threads::name_at(uint32_t tid, uint64_t time_ns) const
 {
-    static const std::string kIdle = "swapper";  // thread 0 of each CPU, as perf calls it
+    static Name idle{"swapper", {}};  // thread 0 of each CPU, as perf calls it
     for (unsigned i = 0; i < kMaxAncestors; i++) {
         const auto *const thread = threads_.find(tid);
         if (!thread || thread->second.empty())
-            return tid == 0 ? &kIdle : nullptr;
+            return tid == 0 ? &idle : nullptr;
         // The records of threads from before the recording have times within it. So the first life
         // also covers earlier times, unless it starts with a fork or an exec.
         const Lives &lives = thread->second;
@@ -260,14 +265,13 @@ void Threads::forget_lives(const Ended &ended, uint64_t time_ns)
 
 void Threads::forget_names()
 {
-    std::vector<const std::string *> used;
     for (const auto &[tid, lives] : threads_.sorted())
         for (const Life &life : lives)
-            used.push_back(life.name);
-    std::ranges::sort(used);
-    std::erase_if(names_, [&](const std::string &name) {
-        const bool is_used = std::ranges::binary_search(used, &name);
-        left_.give_back(is_used ? 0 : sizeof(std::string) + kNodeBytes + name.size());
+            if (life.name)
+                life.name->second.is_used = true;
+    std::erase_if(names_, [&](Name &name) {
+        const bool is_used = std::exchange(name.second.is_used, false);
+        left_.give_back(is_used ? 0 : bytes_of_name(name.first));
         return !is_used;
     });
 }

@@ -17,17 +17,20 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/budget.hpp"
 #include "base/limits.hpp"
 #include "base/stable_map.hpp"
+#include "base/text_hash.hpp"
 #include "perfdata/reader.hpp"
 #include "session/map_index.hpp"
 
@@ -96,11 +99,16 @@ private:
         uint64_t time_ns;
         uint32_t pid, tid;
     };
+    struct Mark {
+        mutable bool is_used = false;  // only for forget_names()
+    };
+    using Names = std::unordered_map<std::string, Mark, SaltedTextHash, std::equal_to<>>;
+    using Name = const Names::value_type;
     // A period in which a thread has one name. From a fork until the thread sets a name, that is
     // the name of the parent thread.
     struct Life {
-        uint64_t time_ns;         // its start
-        const std::string *name;  // a key of names_; nullptr: that of the parent
+        uint64_t time_ns;  // its start
+        Name *name;        // in names_; nullptr: that of the parent
         uint32_t parent;
         bool begins;  // starts with an exec or a fork, so it does not cover earlier times
     };
@@ -124,15 +132,15 @@ private:
     void forget_processes();
     std::set<uint32_t> parents_of_running();
     static bool is_over(const Process &process);
-    const std::string *name_at(uint32_t tid, uint64_t time_ns) const;
-    const std::string *name_of(std::string_view name);
+    Name *name_at(uint32_t tid, uint64_t time_ns) const;
+    Name *name_of(std::string_view name);
     std::optional<uint32_t> object_of(std::string_view path, Bytes build_id);
     template <typename Value>
     Value *entry(StableMap<uint32_t, Value> &in, uint32_t number);
 
     StableMap<uint32_t, Process> processes_;
     StableMap<uint32_t, Lives> threads_;
-    std::set<std::string, std::less<>> names_;
+    Names names_;
     std::vector<Object> objects_;
     std::map<std::pair<std::string, std::string>, uint32_t> object_by_name_;
     std::vector<End> ends_;              // exits that forget_until() has not passed

@@ -508,16 +508,18 @@ TEST_F(ThreadsTest, KeepsTheNamesOf200000ThreadsButNotOf300000)
 
 constexpr uint32_t kFillers = 1000000;  // PIDs of end_many()
 
-// Each task has a name and a program of its own, at the address of all others.
-TEST_F(ThreadsTest, NamesOf320000ShortTasksAreRightWithinTheLimit)
+// Each task has a long name and a program of its own, at the address of all others.
+TEST_F(ThreadsTest, NamesOf60000ShortTasksAreRightWithinTheLimit)
 {
-    constexpr uint32_t kTasks = 320000, kPids = 30000, kRunning = 16;
+    constexpr uint32_t kTasks = 60000, kPids = 25000, kRunning = 16;
+    constexpr size_t kNameBytes = 250;
     threads.note_exits();
     comm(1, 1, "server", 1, true);
     for (uint32_t i = 0; i < kTasks; i++) {
         const uint32_t pid = 2 + i % kPids;
         const uint64_t time_ns = 10 + 10 * uint64_t{i};
-        const std::string name = "task" + std::to_string(i);
+        std::string name = "task" + std::to_string(i);
+        name.resize(kNameBytes, '.');
         fork(pid, 1, pid, 1, time_ns);
         comm(pid, pid, name, time_ns + 1, true);
         mmap(pid, 0x1000, 0x1000, 0, i % 2 ? "/bin/odd" : "/bin/even", time_ns + 2);
@@ -532,14 +534,19 @@ TEST_F(ThreadsTest, NamesOf320000ShortTasksAreRightWithinTheLimit)
     EXPECT_EQ(threads.command(1, UINT64_MAX), "server");
 }
 
-TEST_F(ThreadsTest, TasksThatExitAreDroppedBeyondTheLimitUnlessTheyAreForgotten)
+// The tasks of the test before.
+TEST_F(ThreadsTest, ShortTasksAreDroppedBeyondTheLimitUnlessTheyAreForgotten)
 {
     threads.note_exits();
-    for (uint32_t pid = 1; pid < 500000 && threads.dropped() == 0; pid++) {
-        comm(pid, pid, "task", pid, true);
+    uint32_t pid = 1;
+    for (; pid < 60000 && threads.dropped() == 0; pid++) {
+        std::string name = "task" + std::to_string(pid);
+        name.resize(250, '.');
+        comm(pid, pid, name, pid, true);
         exit(pid, pid, pid);
     }
     EXPECT_GT(threads.dropped(), 0U);
+    EXPECT_GT(pid, 3 * Threads::kLastExits);
 }
 
 TEST_F(ThreadsTest, ForgetsATaskThatExitedButNotOneOfTheLastExits)

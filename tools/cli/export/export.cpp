@@ -28,13 +28,18 @@ void lose_of(size_t event, uint32_t cpu, Loss loss, RowsOut &out)
     out.lose({event, cpu, driver}, loss);
 }
 
-// True if an event belongs to a driver. Its rows are not in the order of time.
-bool has_driver(const Recording &recording)
+// True if rows of AUX data have or may have names of tasks: these rows are not in the order of
+// time.
+bool has_tasks_in_aux(const RowsOut &out)
 {
-    bool any = false;
-    for (size_t event = 0; event < recording.reader().events().size(); event++)
-        any |= recording.driver(event) != nullptr;
-    return any;
+    const Recording &recording = out.recording();
+    const bool is_aux_known = !recording.is_read_once();
+    for (size_t event = 0; event < recording.reader().events().size(); event++) {
+        const Driver *driver = recording.driver(event);
+        if (driver && driver->bare_samples && (!is_aux_known || out.aux_threads().knows(event)))
+            return true;
+    }
+    return false;
 }
 
 // Passes data to the export of its driver, and collects threads, losses and ordinary samples.
@@ -126,7 +131,7 @@ public:
     void see(const perfdata::Record &record)
     {
         samples_.note(record);
-        if (out_.should_forget() && !has_driver(out_.recording()))
+        if (out_.should_forget() && !has_tasks_in_aux(out_))
             out_.forget_until(samples_.passed_ns());
     }
 
@@ -365,7 +370,7 @@ void name_threads(const std::string &path, Threads &names, RowsOut &out)
 {
     if (can_be_read_once_only(path))
         return;
-    if (names.dropped() == 0 || has_driver(out.recording()))
+    if (names.dropped() == 0 || has_tasks_in_aux(out))
         return out.name_by(names);
     names = Threads();
     Result<perfdata::Reader> again = open_recording(path);

@@ -337,28 +337,44 @@ TEST(ExportOfKernelSymbols, NamesThemAsPerfScriptUntilTheyAreRemoved)
     EXPECT_FALSE(ours[2].contains("sym")) << "behind the program";
 }
 
-// 100,000 tasks with names of their own, which exit at once. Their PIDs repeat. Together, they
+// PMUs whose events a recording has beside that of the samples.
+class ExportOfShortTasks : public testing::TestWithParam<const char *> {};
+INSTANTIATE_TEST_SUITE_P(BesidePmu, ExportOfShortTasks, testing::Values("none", "cxl_hmu0"),
+                         [](const auto &pmu) { return pmu.param; });
+
+// 50,000 tasks with long names of their own, which exit at once. Their PIDs repeat. Together, they
 // exceed the memory for names, but few exist at a time. A server runs on; its record has no time,
-// and is at the end of the file.
-TEST(ExportOfShortTasks, HasTheNameOfEachTask)
+// and is at the end of the file. The first task of each round has a sample.
+TEST_P(ExportOfShortTasks, HasTheNameOfEachTask)
 {
-    constexpr uint32_t kTasks = 100000, kPids = 30000, kRound = 100;
+    constexpr uint32_t kTasks = 50000, kPids = 25000, kRound = 10;
+    constexpr size_t kNameBytes = 248;
+    constexpr uint32_t kPmuType = 9;
     constexpr uint64_t kSampleType =
         PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
     const auto of = [](uint64_t pid, uint64_t tid) { return tid << 32 | pid; };
+    const auto long_name = [](uint32_t task) {
+        std::string name = "task" + std::to_string(task);
+        name.resize(kNameBytes - 1, '.');
+        return name;
+    };
     perfdata::testing::FileBuilder file;
     file.event(PERF_TYPE_SOFTWARE, kSampleType, {7});
+    if (GetParam() != std::string_view("none"))
+        file.event(kPmuType, kSampleType, {8}).pmu(kPmuType, GetParam());
     const auto comm = [&](uint64_t pid, std::string name, uint64_t time_ns) {
-        name.resize(16);
-        uint64_t words[2];
-        std::memcpy(words, name.data(), name.size());
-        file.record(PERF_RECORD_COMM, {of(pid, pid), words[0], words[1], of(pid, pid), time_ns, 7});
+        std::vector<uint64_t> words(2 + name.size() / sizeof(uint64_t));
+        words[0] = of(pid, pid);
+        std::memcpy(&words[1], name.data(), name.size());
+        words.insert(words.end(), {of(pid, pid), time_ns, 7});
+        file.record(PERF_RECORD_COMM, words);
     };
     for (uint32_t i = 0; i < kTasks; i++) {
         const uint64_t pid = 10 + i % kPids, time_ns = 1000 + 100 * uint64_t{i};
         file.record(PERF_RECORD_FORK, {of(pid, 1), of(pid, 1), time_ns, of(1, 1), time_ns, 7});
-        comm(pid, "task" + std::to_string(i), time_ns + 1);
-        file.record(PERF_RECORD_SAMPLE, {7, 0x1000, of(pid, pid), time_ns + 2});
+        comm(pid, long_name(i), time_ns + 1);
+        if (i % kRound == 0)
+            file.record(PERF_RECORD_SAMPLE, {7, 0x1000, of(pid, pid), time_ns + 2});
         file.record(PERF_RECORD_EXIT,
                     {of(pid, 1), of(pid, 1), time_ns + 3, of(pid, pid), time_ns + 3, 7});
         if (i % kRound == kRound - 1)
@@ -372,13 +388,15 @@ TEST(ExportOfShortTasks, HasTheNameOfEachTask)
     uint32_t next = 0;
     for (const json &row : rows_of_export(path, folder, {}, "csv")) {
         const bool is_server = number(row, "pid") == 1;
-        ASSERT_EQ(row.value("comm", ""), is_server ? "server" : "task" + std::to_string(next));
-        next += !is_server;
+        ASSERT_EQ(row.value("comm", ""), is_server ? "server" : long_name(next));
+        next += is_server ? 0 : kRound;
     }
     EXPECT_EQ(next, kTasks);
-    std::map<std::string, size_t> expected{{"server;[unknown]", kTasks / kRound}};
-    for (uint32_t i = 0; i < kTasks; i++)
-        expected["task" + std::to_string(i) + ";[unknown]"] = 1;
+    const bool is_alone = GetParam() == std::string_view("none");
+    const std::string event = is_alone ? "" : "cpu-clock;";
+    std::map<std::string, size_t> expected{{event + "server;[unknown]", kTasks / kRound}};
+    for (uint32_t i = 0; i < kTasks; i += kRound)
+        expected[event + long_name(i) + ";[unknown]"] = 1;
     EXPECT_EQ(stacks_of_export(path, folder, {}, {}), expected);
 }
 
