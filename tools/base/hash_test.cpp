@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "base/text_hash.hpp"
+
 namespace pmukit {
 namespace {
 
@@ -98,6 +100,18 @@ TEST(FlatMap, MovedTableKeepsItsEntries)
     from.insert(7, 1);
     const FlatMap<int> to = std::move(from);
     EXPECT_EQ(*to.find(7), 1);
+}
+
+TEST(SaltedTextHash, DifferentTextsHashDifferently)
+{
+    const SaltedTextHash hash;
+    std::set<size_t> seen;
+    for (const char *text : {"", "a", "b", "12345678", "123456789", "12345678abcdefgh",
+                             "abcdefgh12345678", "12345678abcdefgi"})
+        seen.insert(hash(text));
+    seen.insert(hash(std::string_view("a\0", 2)));
+    EXPECT_EQ(seen.size(), 9U);
+    EXPECT_EQ(hash(std::string(100, 'x')), hash(std::string(100, 'x')));
 }
 
 TEST(SaltedHash, DifferentNumbersHashDifferently)

@@ -16,7 +16,7 @@ public:
     using is_transparent = void;
     size_t operator()(std::string_view text) const noexcept
     {
-        uint64_t hash = seed_ ^ text.size();
+        uint64_t hash = mixed(seed_ ^ text.size());
         for (; !text.empty(); text.remove_prefix(std::min(text.size(), sizeof hash))) {
             uint64_t word = 0;
             std::memcpy(&word, text.data(), std::min(text.size(), sizeof word));

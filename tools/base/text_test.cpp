@@ -29,6 +29,19 @@ TEST(Text, ShortenedTextHasAtMostTheLimitAndBothEnds)
     EXPECT_EQ(shortened("", 10), "");
 }
 
+TEST(Text, InvalidBytesBeforeBetweenAndAfterValidCharactersAreReplaced)
+{
+    EXPECT_EQ(valid_utf8(""), "");
+    EXPECT_EQ(valid_utf8("plain"), "plain");
+    EXPECT_EQ(valid_utf8("a\xc3\xa9z"), "a\xc3\xa9z");
+    EXPECT_EQ(valid_utf8("\xff"
+                         "ab\x80"
+                         "c\xc3"),
+              "\xef\xbf\xbd"
+              "ab\xef\xbf\xbd"
+              "c\xef\xbf\xbd");
+}
+
 TEST(Text, ShortenedTextIsValidUtf8)
 {
     std::string text;
