@@ -364,11 +364,20 @@ std::string cgroups_text(const Recording &recording, const CgroupNames &cgroups)
         recording.path(), cgroups.dropped());
 }
 
+bool has_times(const perfdata::Reader &reader)
+{
+    return std::ranges::any_of(reader.events(), [](const perfdata::Event &event) {
+        return (event.attr.sample_type & PERF_SAMPLE_TIME) != 0;
+    });
+}
+
 // names: all threads of the recording, unless it can be read only once. If they are too many, only
-// those that exist at a time are stored.
+// those that exist at a time are stored. If the samples have no times, names count in the order of
+// the records, as for perf.
 void name_threads(const std::string &path, Threads &names, RowsOut &out)
 {
-    if (can_be_read_once_only(path))
+    const bool by_order = !has_times(out.recording().reader()) && !has_driver(out.recording());
+    if (can_be_read_once_only(path) || by_order)
         return;
     if (names.dropped() == 0 || has_tasks_in_aux(out))
         return out.name_by(names);

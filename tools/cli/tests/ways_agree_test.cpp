@@ -54,6 +54,8 @@ constexpr Way kWays[] = {
     {"two_events", By::kPerf, "-e cpu-clock:u -e page-faults:u -g", kExec},
     {"pipe", By::kPerf, "-o -", kExec},
     {"exec", By::kPerf, "", kExec},
+    {"no_timestamp", By::kPerf, "--no-timestamp", kExec},
+    {"per_thread", By::kPerf, "--per-thread", kExec},
     {"rename", By::kPerf, "-d", kRename},
     {"reuse", By::kPerf, "-g", kReuse},
     {"cgroup", By::kPmukit, "-a -G %", kRename},
