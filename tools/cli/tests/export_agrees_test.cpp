@@ -400,6 +400,67 @@ TEST_P(ExportOfShortTasks, HasTheNameOfEachTask)
     EXPECT_EQ(stacks_of_export(path, folder, {}, {}), expected);
 }
 
+// Events that the file gives no name, by their place in it, and what perf calls them; a tracepoint
+// and an event of an unknown PMU, which perf rejects or does not tell apart, have names of their
+// own.
+constexpr const char *kDefaultNames[] = {"cpu_atom/cycles/", "tracepoint/id=0x4d/",
+                                         "pmu_of_others/config=0x30/",
+                                         "unknown event PMU=25 config=0x0"};
+
+// A recording with one sample of each of these events.
+std::string recorded_without_names(const TestFolder &folder)
+{
+    constexpr uint64_t kSampleType =
+        PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+    perfdata::testing::FileBuilder file;
+    file.event(PERF_TYPE_HARDWARE, kSampleType, {1})
+        .set(perfdata::kAttrConfig, uint64_t{8} << 32)
+        .event(PERF_TYPE_TRACEPOINT, kSampleType, {2})
+        .set(perfdata::kAttrConfig, 0x4d)
+        .event(24, kSampleType, {3})
+        .set(perfdata::kAttrConfig, 0x30)
+        .event(25, kSampleType, {4})
+        .pmu(8, "cpu_atom")
+        .pmu(24, "pmu_of_others");
+    constexpr uint64_t kTask = uint64_t{5} << 32 | 5;
+    for (uint64_t id = 1; id <= std::size(kDefaultNames); id++)
+        file.record(PERF_RECORD_SAMPLE, {id, 0x1000 * id, kTask, 10 * id});
+    folder.put("perf.data", file.file());
+    return folder.path("perf.data");
+}
+
+TEST(ExportOfEventsWithoutNames, TablesHaveTheirDefaultNames)
+{
+    const TestFolder folder;
+    const std::string path = recorded_without_names(folder);
+    for (const char *format : kFormats) {
+        SCOPED_TRACE(format);
+        const std::vector<json> rows = rows_of_export(path, folder, {}, format);
+        ASSERT_EQ(rows.size(), std::size(kDefaultNames));
+        for (size_t i = 0; i < rows.size(); i++)
+            EXPECT_EQ(rows[i].value("event", ""), kDefaultNames[i]);
+    }
+}
+
+TEST(ExportOfEventsWithoutNames, OpenMetricsHaveTheirDefaultNames)
+{
+    const TestFolder folder;
+    std::ifstream file(exported(recorded_without_names(folder), folder, "openmetrics", {}));
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    for (const std::string name : kDefaultNames)
+        EXPECT_NE(text.find("event=\"" + name + '"'), text.npos) << name << '\n' << text;
+}
+
+TEST(ExportOfEventsWithoutNames, FoldedStacksBeginWithTheirDefaultNames)
+{
+    const TestFolder folder;
+    const auto stacks = stacks_of_export(recorded_without_names(folder), folder, {}, {});
+    std::map<std::string, size_t> expected;
+    for (const std::string name : kDefaultNames)
+        expected[name + ";[unknown];[unknown]"] = 1;
+    EXPECT_EQ(stacks, expected);
+}
+
 // The name of anonymous memory in a recording, by the argument of generated_code_main.cpp.
 struct Anonymous {
     const char *kind, *name;
