@@ -100,7 +100,7 @@ TEST_P(Records, ParsesMmap2WithABuildId)
         Body good = body().u32(1).u32(2).u64(0x1000).u64(0x2000).u64(0x3000);
         std::string id("ABCDEFGHIJKLMNOPQRST", size);
         id.resize(20);
-        good.text({static_cast<char>(size), '\0', '\0', '\0'}).text(id);
+        good.text(std::string{static_cast<char>(size), '\0', '\0', '\0'}).text(id);
         good.u32(5).u32(6).text("/lib/y");
         auto record = parse_mmap2(good.bytes(), PERF_RECORD_MISC_MMAP_BUILD_ID, order());
         ASSERT_TRUE(record);
