@@ -124,11 +124,18 @@ TEST_F(Flags, AHugePageIsFoundByEachOfItsFrames)
     EXPECT_EQ(flags.folio_of(1536)->pages, 1u);
 }
 
+// As Linux 6.12 reports each anonymous page.
+TEST_F(Flags, TheFlagOfKsmDoesNotKeepAPage)
+{
+    PageFlags flags = open({bit(KPF_LRU) | bit(KPF_ANON) | bit(KPF_KSM)});
+    EXPECT_FALSE(flags.folio_of(0)->stays);
+}
+
 TEST_F(Flags, PagesThatTheKernelKeepsInPlaceStay)
 {
     constexpr unsigned kMlocked = 33;
-    for (const unsigned flag : {unsigned{KPF_UNEVICTABLE}, kMlocked, unsigned{KPF_HUGE},
-                                unsigned{KPF_KSM}, unsigned{KPF_HWPOISON}}) {
+    for (const unsigned flag :
+         {unsigned{KPF_UNEVICTABLE}, kMlocked, unsigned{KPF_HUGE}, unsigned{KPF_HWPOISON}}) {
         PageFlags flags = open({bit(KPF_LRU) | bit(flag)});
         EXPECT_TRUE(flags.folio_of(0)->stays) << flag;
     }

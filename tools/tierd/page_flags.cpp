@@ -21,7 +21,9 @@ constexpr uint64_t bit(unsigned number)
     return uint64_t{1} << number;
 }
 constexpr uint64_t kHead = bit(KPF_COMPOUND_HEAD), kTail = bit(KPF_COMPOUND_TAIL);
-constexpr uint64_t kStays = bit(KPF_UNEVICTABLE) | bit(kKpfMlocked) | bit(KPF_HUGE) | bit(KPF_KSM) |
+// Without KPF_KSM: Linux 6.10 and later set it for each anonymous page, until a fix. Pages of KSM
+// that several processes map are left out, because they are not mapped exclusively.
+constexpr uint64_t kStays = bit(KPF_UNEVICTABLE) | bit(kKpfMlocked) | bit(KPF_HUGE) |
                             bit(KPF_HWPOISON) | bit(KPF_ZERO_PAGE);
 
 }  // namespace

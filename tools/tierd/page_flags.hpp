@@ -16,7 +16,7 @@ struct Folio {
     uint64_t first_frame = 0;
     uint64_t pages = 1;
     // True for pages that are locked in memory (mlock(2)) or otherwise unevictable, of hugetlbfs,
-    // shared by KSM, or faulty. These are not moved.
+    // or faulty. These are not moved.
     bool stays = false;
 };
 

@@ -183,6 +183,17 @@ TEST_F(TierdCommand, ReplayDividesTheRecordingByItsTimes)
     EXPECT_EQ(log[1]["heat"], 7);
 }
 
+// In a dry run, page 1 stays where its heat was in the first interval.
+TEST_F(TierdCommand, TheHeatOfAnEarlierIntervalDoesNotCountAgain)
+{
+    record({{1000, {{1, 10}}}, {2 * kSecond_ns, {{2, 7}}}});
+    options.dry_run = true;
+    run();
+    const std::vector<nlohmann::json> log = decisions();
+    ASSERT_EQ(log.size(), 2u);
+    EXPECT_EQ(log[1]["page"], 2 * kPageBytes);
+}
+
 TEST_F(TierdCommand, DryRunMovesNothingAndReportsThePlan)
 {
     options.dry_run = true;
