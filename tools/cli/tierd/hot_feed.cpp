@@ -114,31 +114,31 @@ public:
         return {};
     }
 
+    // When tierd stops, the data in flight is not needed. A recorder that ended says why.
     Result<void> run(const OnInterval &on_interval) override
     {
-        const Result<void> ran = run_until_stopped(on_interval);
-        const Result<void> finished = feed_->finish();
-        return ran ? finished : ran;
+        const Result<bool> ended = run_until_stopped(on_interval);
+        const Result<void> finished = ended && *ended ? feed_->finish() : Result<void>();
+        feed_.reset();
+        return ended ? finished : ended.error();
     }
     uint64_t lost() const override { return units_.lost(); }
 
 private:
-    Result<void> run_until_stopped(const OnInterval &on_interval)
+    // Returns true if the feed ended, false if it shall stop.
+    Result<bool> run_until_stopped(const OnInterval &on_interval)
     {
-        Result<bool> more = true;
-        for (auto end = Clock::now() + interval_; *more; end = std::max(end, Clock::now())) {
-            const Result<bool> whole = wait_until(end);
-            if (!whole || !*whole)
-                return whole ? Result<void>() : whole.error();
-            more = on_interval(units_.take(placer_));
-            if (!more)
-                return more.error();
-            end += interval_;
+        for (auto end = Clock::now() + interval_;; end = std::max(end + interval_, Clock::now())) {
+            const Result<Wait> waited = wait_until(end);
+            if (!waited || *waited != Wait::kWhole)
+                return waited ? Result<bool>(*waited == Wait::kEnded) : waited.error();
+            const Result<bool> more = on_interval(units_.take(placer_));
+            if (!more || !*more)
+                return more;
         }
-        return {};
     }
-    // Returns false if the feed ended or shall stop.
-    Result<bool> wait_until(Clock::time_point end)
+    enum class Wait { kWhole, kEnded, kStopped };
+    Result<Wait> wait_until(Clock::time_point end)
     {
         using std::chrono::milliseconds;
         while (Clock::now() < end) {
@@ -148,14 +148,16 @@ private:
                 errno != EINTR)
                 return system_error("poll", errno);
             if (fds[1].revents)
-                return false;
+                return Wait::kStopped;
             if (!fds[0].revents)
                 continue;
             const Result<bool> more = feed_->take();
-            if (!more || !*more)
-                return more;
+            if (!more)
+                return more.error();
+            if (!*more)
+                return Wait::kEnded;
         }
-        return true;
+        return Wait::kWhole;
     }
 
     Placer placer_;

@@ -271,8 +271,11 @@ void Tierd::drop_ended()
     }
 }
 
+// An interval without hot pages does not show that a condition ended.
 void Tierd::report_conditions(const HotMemory &memory, const tierd::Interval &interval)
 {
+    if (memory.ranges.empty() && memory.units_without_place == 0)
+        return;
     no_room_.report_if(
         interval.no_room != 0,
         fmt::format("{} hot pages stay, node {} or a limit has no place for them: {} pages of the "
