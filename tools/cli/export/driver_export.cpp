@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "cli/export/driver_export.hpp"
 
+#include <linux/perf_event.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -14,6 +16,13 @@ namespace pmukit::cli {
 using exporter::Table;
 using exporter::Value;
 using exporter::Values;
+
+bool RowsOut::renames(uint32_t record_type)
+{
+    constexpr uint32_t kTypes[] = {PERF_RECORD_COMM, PERF_RECORD_FORK, PERF_RECORD_MMAP,
+                                   PERF_RECORD_MMAP2, PERF_RECORD_KSYMBOL};
+    return std::ranges::find(kTypes, record_type) != std::end(kTypes);
+}
 
 void RowsOut::begin_with(Threads untimed)
 {

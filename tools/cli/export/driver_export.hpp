@@ -84,12 +84,16 @@ public:
     // For a recording with too many threads for name_by(): `untimed` has those that the untimed
     // records name (see is_untimed()), and the others have names as from a pipe.
     void begin_with(Threads untimed);
+    // For a recording without times: a name counts from its record on.
+    void name_by_order() { by_order_ = true; }
     const Threads &threads() const { return names_of_all_ ? *names_of_all_ : threads_; }
     // Names of cgroups whose records were already read.
     const CgroupNames &cgroups() const { return cgroups_; }
     void note(const perfdata::Record &record)
     {
         cgroups_.note(record, recording_.reader().order());
+        if (by_order_ && stacks_ && renames(record.type))
+            stacks_->before_forgetting();
         if (!names_of_all_ && !(skip_untimed_ && is_untimed(record, recording_.reader())))
             threads_.note(record, recording_.reader());
     }
@@ -122,6 +126,9 @@ public:
     const std::map<const exporter::Table *, uint64_t> &counts() const { return counts_; }
 
 private:
+    // True if a record of this type changes names of tasks or of their memory.
+    static bool renames(uint32_t record_type);
+
     struct Name {
         std::string host, pmu, boot;
         std::optional<std::string> source;
@@ -145,7 +152,7 @@ private:
     StackSink *stacks_ = nullptr;
     Threads threads_;
     CgroupNames cgroups_;
-    bool skip_untimed_ = false;
+    bool skip_untimed_ = false, by_order_ = false;
     const Threads *names_of_all_ = nullptr;
     std::map<size_t, Name> names_;
     std::map<const exporter::Table *, uint64_t> counts_;

@@ -376,8 +376,9 @@ bool has_times(const perfdata::Reader &reader)
 // the records, as for perf.
 void name_threads(const std::string &path, Threads &names, RowsOut &out)
 {
-    const bool by_order = !has_times(out.recording().reader()) && !has_tasks_in_aux(out);
-    if (can_be_read_once_only(path) || by_order)
+    if (!has_times(out.recording().reader()) && !has_tasks_in_aux(out))
+        return out.name_by_order();
+    if (can_be_read_once_only(path))
         return;
     if (names.dropped() == 0 || has_tasks_in_aux(out))
         return out.name_by(names);

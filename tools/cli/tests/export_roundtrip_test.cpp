@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -26,6 +25,7 @@
 #include "cli/tests/profile.hpp"
 #include "encode/encode.hpp"
 #include "export/writer.hpp"
+#include "perfdata/reader.hpp"
 
 namespace pmukit::cli {
 namespace {
@@ -544,16 +544,10 @@ std::string amount_of_loss(const Rows &rows, const std::string &kind)
 }
 
 // The end of the records by the header of a file; 0 for a pipe.
-uint64_t end_of_records(const std::string &file)
+uint64_t end_of_records(const std::string &path)
 {
-    constexpr size_t kSizeAt = 8, kDataAt = 40;
-    std::array<uint64_t, 2> data{};
-    uint64_t header_bytes = 0;
-    std::memcpy(&header_bytes, file.data() + kSizeAt, sizeof header_bytes);
-    if (header_bytes <= kDataAt)
-        return 0;
-    std::memcpy(data.data(), file.data() + kDataAt, sizeof data);
-    return data[0] + data[1];
+    const Result<perfdata::Reader> reader = perfdata::Reader::open_path(path);
+    return reader->is_pipe() ? 0 : reader->data_end();
 }
 
 // A file truncated at any offset must give complete rows, and not more rows than the whole file.
@@ -562,7 +556,7 @@ TEST_P(ExportCase, ExportOfATruncatedFileHasCompleteRowsAndNoMoreThanTheWholeFil
 {
     const std::string whole = content_of(recording()), part = folder_.path("part");
     const Rows all = of_jsonl(exported("jsonl", recording()));
-    const uint64_t end = end_of_records(whole);
+    const uint64_t end = end_of_records(recording());
     for (size_t bytes = 0; bytes < whole.size(); bytes += 13) {
         std::ofstream(part, std::ios::binary) << whole.substr(0, bytes);
         const std::string path = exported("jsonl", part);
