@@ -335,6 +335,7 @@ static void begin_with_aux(struct worker *worker, const struct stress_pmu *pmu, 
 	attr.size = sizeof(attr);
 	attr.sample_type = PERF_SAMPLE_RAW;
 	attr.sample_period = 1;
+	event->offlines = __atomic_load_n(&worker->progress->offlines, __ATOMIC_SEQ_CST);
 	event->fd = syscall(SYS_perf_event_open, &attr, -1, stress_pmu_some_cpu(pmu), -1,
 			    PERF_FLAG_FD_CLOEXEC);
 	count_opening(worker, event->fd >= 0);
@@ -387,10 +388,10 @@ static struct event *a_leader(struct worker *worker)
 }
 
 /*
- * Closes an event that joined a leader whose CPU may have been offline. perf takes such a leader out
- * of its context, accepts siblings for it nevertheless, and does not find them when the leader is
- * closed: they would use its freed memory (pmukit_perf_bugs.c, 9). The drivers reject such a
- * leader, but this worker opens software events, too.
+ * Closes a software event that joined a leader whose CPU may have been offline. perf takes such a
+ * leader out of its context, accepts siblings for it nevertheless, and does not find them when the
+ * leader is closed: they would use its freed memory (pmukit_perf_bugs.c, 9). The drivers
+ * themselves reject such a leader.
  */
 static void leave_a_leader_that_left(struct worker *worker, struct event *event,
 				     const struct event *leader)
@@ -422,7 +423,7 @@ static void open_one(struct worker *worker)
 	worker->in_doubt[number] = event->fd < 0 && (errno == ENOENT || errno == ENODEV);
 	if (attr.attr.type != PERF_TYPE_SOFTWARE)
 		count_opening(worker, event->fd >= 0);
-	if (leader && event->fd >= 0)
+	else if (leader && event->fd >= 0)
 		leave_a_leader_that_left(worker, event, leader);
 }
 
