@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Workarounds for bugs of perf: those that affect a PMU that is removed (1 to 7), and an interface
- * that is missing (8), and groups (9). Only this file uses perf's internal data; decision 0015 explains why. Each
- * function's comment names the bug, the affected kernels and the fix to send upstream.
+ * Workarounds for bugs of perf: those that affect a PMU that is removed (1 to 7), an interface that
+ * is missing (8), and one that affects groups (9). Only this file uses perf's internal data;
+ * decision 0015 explains why. Each function's comment names the bug, the affected kernels and the
+ * fix to send upstream.
  *
  *   bug                                            kernels     workaround
  *   1 open events are not detached                 to 6.14     pmukit_give_up_name()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program whose memory is on one NUMA node at the start, and which accesses some pages far more often than
- * others (zipf.h). It reads commands from standard input, one per line, and prints one line
- * after each:
+ * A program whose memory is on one NUMA node at the start, and which accesses some pages far more
+ * often than others (zipf.h). It reads commands from standard input, one per line, and
+ * prints one line after each:
  *
  *   run PHASE ACCESSES		makes ACCESSES accesses, which belong to the phase PHASE
  *
